@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import scripts
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BINARY = Path(
@@ -111,6 +113,9 @@ def _lower(name: str, script: Path, variant: tuple[str, ...], folder: Path) -> N
         argv += [folder, *(group if "MW_LONG" in os.environ else [name])]
     else:
         argv += [*variant, folder / f"{name}.hlo.pb.zst"]
+    if argv[0] == Path(sys.executable):
+        scripts.run(*argv[1:])
+        return
     # Older versions of JAX do not know all the flags that tests have.
     env = os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)

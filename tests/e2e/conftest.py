@@ -5,10 +5,10 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -84,7 +84,7 @@ def cli():
 def mlp(tmp_path_factory):
     """A training step of two layers."""
     path = tmp_path_factory.mktemp("mlp") / "mlp.hlo.pb"
-    subprocess.run([sys.executable, HERE / "mlp_step.py", path], check=True)
+    scripts.run(HERE / "mlp_step.py", path)
     return path
 
 

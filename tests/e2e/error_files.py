@@ -6,10 +6,10 @@ import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import scripts
 import zstandard
 from conftest import ROOT
 from safetensors.numpy import save_file
@@ -211,17 +211,11 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
         )
     with sqlite3.connect(folder / "newer.db") as database:
         database.execute("PRAGMA user_version = 99")
-    subprocess.run(
-        [sys.executable, HERE / "callback_step.py", folder / "prints.hlo.pb"],
-        check=True,
-    )
-    subprocess.run(
-        [sys.executable, HERE / "kernel_step.py", folder / "kernel.hlo.pb"],
-        check=True,
-    )
+    scripts.run(HERE / "callback_step.py", folder / "prints.hlo.pb")
+    scripts.run(HERE / "kernel_step.py", folder / "kernel.hlo.pb")
     for kind, name in (("mlp", "region"), ("positions", "rows")):
-        step = [HERE / "shard_map_step.py", kind, "shardy", folder / f"{name}.hlo.pb"]
-        subprocess.run([sys.executable, *step], check=True)
+        path = folder / f"{name}.hlo.pb"
+        scripts.run(HERE / "shard_map_step.py", kind, "shardy", path)
     make_plans(folder, binary)
 
 

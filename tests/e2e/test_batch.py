@@ -1,11 +1,10 @@
 """Which dimension of the data is the batch's, and what follows from it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 HERE = Path(__file__).parent
 
@@ -16,8 +15,7 @@ def lower(tmp_path_factory):
 
     def lowered(told=None):
         path = tmp_path_factory.mktemp("rnn") / "rnn.hlo.pb"
-        words = [sys.executable, HERE / "rnn_step.py", path]
-        subprocess.run(words + ([json.dumps(told)] if told else []), check=True)
+        scripts.run(HERE / "rnn_step.py", path, *([json.dumps(told)] if told else []))
         return path
 
     return lowered

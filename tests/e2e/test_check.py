@@ -1,10 +1,9 @@
 """`meshwright check`: why something is not equal."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 HERE = Path(__file__).parent
 
@@ -15,8 +14,7 @@ def planned(cli, tmp_path):
 
     def make(*flags):
         module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
-        words = [sys.executable, HERE / "drawn_step.py", module]
-        subprocess.run(words, check=True)
+        scripts.run(HERE / "drawn_step.py", module)
         cluster = ("--cluster", "cpu:4", "--assumed", "-o", plan)
         cli.json("plan", module, *cluster, *flags)
         return module, plan
@@ -33,8 +31,8 @@ def test_numbers_drawn_without_a_key_are_named(cli, planned):
 
 def test_steps_in_bf16_may_differ_by_its_rounding(cli, tmp_path):
     module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
-    words = [sys.executable, "-m", "meshwright.zoo", "lower", "gpt", "tiny"]
-    subprocess.run([*words, "--dtype", "bf16", "-o", module], check=True)
+    words = ("lower", "gpt", "tiny", "--dtype", "bf16", "-o", module)
+    scripts.run("-m", "meshwright.zoo", *words)
     cluster = ("--cluster", "cpu:8", "--assumed", "-o", plan)
     cli.json("plan", module, *cluster, "--strategy", "megatron")
     report = cli.json("check", module, "--plan", plan)
@@ -52,8 +50,7 @@ def test_steps_in_bf16_may_differ_by_its_rounding(cli, tmp_path):
 @pytest.mark.parametrize("name", ["multi_steps", "adafactor"])
 def test_accumulators_are_compared_by_their_noise(cli, tmp_path, name):
     module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
-    words = [sys.executable, HERE / "optimizer_step.py", name, module]
-    subprocess.run(words, check=True)
+    scripts.run(HERE / "optimizer_step.py", name, module)
     cluster = ("--cluster", "cpu:4", "--assumed", "-o", plan)
     cli.json("plan", module, *cluster, "--strategy", "dp")
     report = cli.json("check", module, "--plan", plan)

@@ -2,12 +2,11 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scripts
 from safetensors.numpy import load
 
 SCRIPT = Path(__file__).resolve().parent / "dropout_step.py"
@@ -33,7 +32,7 @@ PLANS = {
 def lowered(tmp_path_factory, loss):
     folder = tmp_path_factory.mktemp("dropout")
     paths = folder / "step.hlo.pb", folder / "inputs.safetensors"
-    subprocess.run([sys.executable, SCRIPT, *paths, loss], check=True)
+    scripts.run(SCRIPT, *paths, loss)
     return paths
 
 

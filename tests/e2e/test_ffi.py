@@ -11,6 +11,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+import scripts
 
 HERE = Path(__file__).resolve().parent
 COMPILER = shutil.which("c++") or shutil.which("clang++-19")
@@ -29,9 +30,7 @@ def library(tmp_path_factory):
 @pytest.fixture(scope="module")
 def step(tmp_path_factory):
     path = tmp_path_factory.mktemp("step") / "step.hlo.pb"
-    subprocess.run(
-        [sys.executable, HERE / "kernel_step.py", path, "--rules"], check=True
-    )
+    scripts.run(HERE / "kernel_step.py", path, "--rules")
     return path
 
 
@@ -91,7 +90,7 @@ def layers(tmp_path_factory):
     """Kernels in every layer, and in a loop."""
     path = tmp_path_factory.mktemp("layers") / "step.hlo.pb"
     words = [path, "--rules", "--layers", "3", "--times", "2"]
-    subprocess.run([sys.executable, HERE / "kernel_step.py", *words], check=True)
+    scripts.run(HERE / "kernel_step.py", *words)
     return path
 
 
@@ -131,8 +130,7 @@ def test_planned_as_on_one_device(cli, layers, ffi, tmp_path, flags):
 def test_check_finds_rules_that_are_wrong(cli, ffi, tmp_path, rule, code):
     """A norm of a part of a row is not a part of the row's norm."""
     path = tmp_path / "step.hlo.pb"
-    script = HERE / "kernel_of_batch.py"
-    subprocess.run([sys.executable, script, path, rule], check=True)
+    scripts.run(HERE / "kernel_of_batch.py", path, rule)
     columns = layout(tmp_path, batch="[-, data]")
     done = cli("check", path, "--sharding", columns, *ffi)
     assert done.returncode == code, done.stdout + done.stderr

@@ -1,11 +1,10 @@
 """Steps for GPUs around cuDNN's attention and ragged-dot: planned, checked on CPUs."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 SCRIPT = Path(__file__).resolve().parent / "fused_step.py"
 PINNED = {
@@ -31,7 +30,7 @@ def modules(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fused")
     for name in PINNED:
         path = folder / f"{name}.hlo.pb"
-        subprocess.run([sys.executable, SCRIPT, path, name], check=True)
+        scripts.run(SCRIPT, path, name)
     return folder
 
 
@@ -53,7 +52,7 @@ def test_split_as_on_one_device(cli, modules, tmp_path, name, split):
 def test_causal_rings_are_balanced(cli, tmp_path):
     """Own keys, then two halves of those of each of the three others."""
     module, file = tmp_path / "long.hlo.pb", tmp_path / "split.json"
-    subprocess.run([sys.executable, SCRIPT, module, "long"], check=True)
+    scripts.run(SCRIPT, module, "long")
     split = {"mesh": {"x": 4}, "parameters": {"batch": "[-, x, -]"}}
     file.write_text(json.dumps(split))
     text = cli("partition", module, "--sharding", file, "--text").stdout
@@ -99,7 +98,7 @@ def test_attention_is_expensive_to_rematerialise(cli, tmp_path, name, once, agai
     """What is around it is computed again; its log-sum-exp is kept, as is its result,
     unless everything is to be computed again."""
     module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
-    subprocess.run([sys.executable, SCRIPT, module, name], check=True)
+    scripts.run(SCRIPT, module, name)
     calls, products = {}, {}
     for recompute in ("none", "selective", "full"):
         flags = ("--cluster", "h200:1", "--assumed", "--micro-batches", "1")

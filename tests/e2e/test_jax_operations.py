@@ -5,13 +5,12 @@ cuSOLVER's calls), which can be partitioned here, if not run.
 """
 
 import json
-import subprocess
-import sys
 import warnings
 
 import jax
 import jax.numpy as jnp
 import pytest
+import scripts
 from conftest import HERE
 from jax import lax
 from jax_operations import KERNEL, OPERATIONS
@@ -93,7 +92,7 @@ def test_largest_of_split_dimensions(cli, tmp_path, name, mesh, spec):
 )
 def test_positions_of_examples(cli, tmp_path, flags):
     path, plan = tmp_path / "pooled.hlo.pb", tmp_path / "plan.json"
-    subprocess.run([sys.executable, HERE / "pooled_step.py", path], check=True)
+    scripts.run(HERE / "pooled_step.py", path)
     report = cli.json(
         "plan", path, "--cluster", "cpu:4", "--assumed", *flags, "-o", plan
     )

@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 SCRIPT = Path(__file__).resolve().parent / "kernel_step.py"
 RULE = "b n, n -> b n, b, w {need_replication: n}"
@@ -18,7 +17,7 @@ def kernels(tmp_path_factory):
 
     def lower(*words):
         path = folder / f"{len(list(folder.iterdir()))}.hlo.pb"
-        subprocess.run([sys.executable, SCRIPT, path, *words], check=True)
+        scripts.run(SCRIPT, path, *words)
         return path
 
     return lower

@@ -1,11 +1,10 @@
 """Kernels of linear algebra as JAX calls them are split over the batch."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 HERE = Path(__file__).resolve().parent
 SCRIPT = HERE / "linear_algebra_step.py"
@@ -14,7 +13,7 @@ SCRIPT = HERE / "linear_algebra_step.py"
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
 def test_factorisations_are_split_over_the_batch(cli, tmp_path, platform):
     module, file = tmp_path / "module.hlo.pb", tmp_path / "split.json"
-    subprocess.run([sys.executable, SCRIPT, module, platform], check=True)
+    scripts.run(SCRIPT, module, platform)
     split = {"mesh": {"x": 4}, "parameters": {"matrices": "[x, -, -]"}}
     file.write_text(json.dumps(split))
     report = cli.json("partition", module, "--sharding", file)
@@ -26,8 +25,7 @@ def test_factorisations_are_split_over_the_batch(cli, tmp_path, platform):
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
 def test_factorisations_are_computed_without_jaxlib(cli, tmp_path, platform):
     module = tmp_path / "module.hlo.pb"
-    script = HERE / "factorisation_errors.py"
-    subprocess.run([sys.executable, script, module, platform], check=True)
+    scripts.run(HERE / "factorisation_errors.py", module, platform)
     # What is left of matrices without the products of their factors.
     (left,) = cli.json("run", module, "--steps", 1)["loss"]
     assert left < 1e-3

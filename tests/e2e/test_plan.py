@@ -2,12 +2,11 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scripts
 from safetensors.numpy import load_file, save_file
 
 HERE = Path(__file__).parent
@@ -206,10 +205,7 @@ def test_jax_trains_with_a_plans_shardings(make, testdata):
         module=testdata / "gpt_tiny.hlo.pb.zst",
     )  # fmt: skip
     assert report["mesh"] == {"data": 4, "model": 2}
-    done = subprocess.run(
-        [sys.executable, HERE / "train_with_plan.py", path],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+    done = scripts.run(HERE / "train_with_plan.py", path)
     trained = json.loads(done.stdout)
     assert trained["shards"] == 4
     np.testing.assert_allclose(trained["losses"], trained["alone"], rtol=1e-4)

@@ -1,10 +1,9 @@
 """Plans that compute part of the forward pass again, as a user sees them."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+import scripts
 from conftest import HERE, ROOT
 
 UNET = pytest.param("unet", marks=pytest.mark.long)  # Takes as long as all others.
@@ -36,8 +35,7 @@ def scan(tmp_path_factory):
     def path(name):
         made = folder / f"{name}.hlo.pb"
         if not made.exists():
-            script = HERE / "scan_steps.py"
-            subprocess.run([sys.executable, script, name, made], check=True)
+            scripts.run(HERE / "scan_steps.py", name, made)
         return made
 
     return path

@@ -2,11 +2,10 @@
 its own rows."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 SCRIPT = Path(__file__).resolve().parent / "routed_step.py"
 LONG = [
@@ -23,7 +22,7 @@ def routed(tmp_path_factory):
     def lower(*words):
         path = folder / f"{'_'.join(words)}.hlo.pb"
         if not path.exists():
-            subprocess.run([sys.executable, SCRIPT, path, *words], check=True)
+            scripts.run(SCRIPT, path, *words)
         return path
 
     return lower

@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 from meshwright.kernel_rule import fit
 
 from meshwright import MeshwrightError
@@ -25,9 +24,7 @@ def lowered(tmp_path_factory):
     def lower(*words):
         if words not in made:
             path = folder / f"{len(made)}.hlo.pb"
-            command = [sys.executable, SCRIPT, path, *words]
-            done = subprocess.run(command, check=False, capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
+            scripts.run(SCRIPT, path, *words)
             made[words] = path
         return made[words]
 
@@ -159,8 +156,7 @@ b n, n -> b; n, b, w
 def test_rules_mean_the_same_in_python(cli, tmp_path):
     """The planner's words, but that they also name element types."""
     step, rules = tmp_path / "step.hlo.pb", tmp_path / "rules.json"
-    command = [sys.executable, SCRIPT.with_name("kernel_step.py"), step]
-    subprocess.run(command, check=True)
+    scripts.run(SCRIPT.with_name("kernel_step.py"), step)
     for rule in READ_ALIKE:
         rules.write_text(json.dumps({"norm": rule}))
         done = cli("inspect", step, "--rules", rules)
@@ -186,11 +182,7 @@ def test_named_bodies_must_be_there(cli, lowered, tmp_path):
 def test_functions_with_custom_partitioning(cli, tmp_path, layout):
     """JAX's own annotation: split by its rule, as on one device."""
     module = tmp_path / "annotated.hlo.pb"
-    script = SCRIPT.with_name("annotated_step.py")
-    done = subprocess.run(
-        [sys.executable, script, module], check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    scripts.run(SCRIPT.with_name("annotated_step.py"), module)
     sharding = layout({"data": 4}, DATA)
     report = cli.json("partition", module, "--sharding", sharding)
     assert report["fallbacks"] == []
@@ -208,11 +200,7 @@ def test_functions_with_custom_partitioning(cli, tmp_path, layout):
 def test_calls_of_libraries_keep_their_own_rules(cli, tmp_path, layout, split, local):
     """Of the table, which splits more than the partition functions around them."""
     module = tmp_path / "library.hlo.pb"
-    script = SCRIPT.with_name("library_step.py")
-    done = subprocess.run(
-        [sys.executable, script, module], check=False, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert scripts.run(SCRIPT.with_name("library_step.py"), module).stderr == ""
     sharding = layout({"x": 2}, split)
     report = cli.json("partition", module, "--sharding", sharding)
     assert report["fallbacks"] == []

@@ -1,11 +1,10 @@
 """Steps with shard_map regions: planned, checked and run as JAX runs them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scripts
 from safetensors.numpy import load_file
 
 SCRIPT = Path(__file__).resolve().parent / "shard_map_step.py"
@@ -19,7 +18,7 @@ def steps(tmp_path_factory):
     def folder(kind, form="shardy"):
         if (kind, form) not in made:
             path = tmp_path_factory.mktemp(f"{kind}-{form}")
-            subprocess.run([sys.executable, SCRIPT, kind, form, path], check=True)
+            scripts.run(SCRIPT, kind, form, path)
             made[kind, form] = path
         return made[kind, form]
 

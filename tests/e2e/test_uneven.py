@@ -1,10 +1,9 @@
 """Clusters whose hosts differ: work by speed where stages allow it, else the slowest."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+import scripts
 from conftest import HERE
 
 FAST = {"devices": 8, "count": 2}
@@ -19,7 +18,7 @@ LINKS = {
 @pytest.fixture(scope="module")
 def deep(tmp_path_factory):
     path = tmp_path_factory.mktemp("deep") / "deep.hlo.pb"
-    subprocess.run([sys.executable, HERE / "deep_step.py", path], check=True)
+    scripts.run(HERE / "deep_step.py", path)
     return path
 
 

@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import scripts
 
 HERE = Path(__file__).resolve().parent
 FLAGS = ("--assumed", "--seed", 1)
@@ -16,7 +15,7 @@ FLAGS = ("--assumed", "--seed", 1)
 def scoped(tmp_path_factory):
     """A training step of three alike layers with named scopes."""
     path = tmp_path_factory.mktemp("scoped") / "scoped.hlo.pb"
-    subprocess.run([sys.executable, HERE / "scoped_step.py", path], check=True)
+    scripts.run(HERE / "scoped_step.py", path)
     return path
 
 
@@ -261,7 +260,7 @@ def test_inspect_names_and_folds(cli, scoped, mlp):
 
 def test_a_callback_is_listed(cli, tmp_path):
     path = tmp_path / "prints.hlo.pb"
-    subprocess.run([sys.executable, HERE / "callback_step.py", path], check=True)
+    scripts.run(HERE / "callback_step.py", path)
     text = cli("inspect", path).stdout
     line = next(x for x in text.splitlines() if x.startswith("host "))
     assert "debug_print" in line and "callback_step.py:11" in line

@@ -5,11 +5,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+import scripts
 from conftest import BINARY, HERE, ROOT
 from process_ids import await_gone
 from safetensors.numpy import load_file
@@ -287,13 +287,7 @@ def initialised(tmp_path_factory):
     """A step, and the function that makes its state."""
     folder = tmp_path_factory.mktemp("init")
     paths = [folder / "step.hlo.pb", folder / "init.hlo.pb"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    subprocess.run(
-        [sys.executable, HERE / "init_step.py", *paths],
-        check=True,
-        env=environment,
-        capture_output=True,
-    )
+    scripts.run(HERE / "init_step.py", *paths)
     return paths
 
 

@@ -1,9 +1,7 @@
 """The zoo's options for kernels: lowered as a user does, and planned."""
 
-import subprocess
-import sys
-
 import pytest
+import scripts
 
 OPTIONS = [
     ("llama", "--attention", "cudnn", "cuda", "__cudnn$fmhaSoftmaxBackward"),
@@ -19,9 +17,7 @@ def test_options_lower_and_plan(cli, tmp_path, model, option, value, platform, h
     path = tmp_path / "step.hlo.pb"
     words = [model, "tiny", "-o", path, "--platform", platform, option, value]
     words += ["--dtype", "bf16"]  # As cuDNN needs.
-    subprocess.run(
-        [sys.executable, "-m", "meshwright.zoo", "lower", *words], check=True
-    )
+    scripts.run("-m", "meshwright.zoo", "lower", *words)
     assert has in cli("inspect", path, "--text").stdout
     for strategy in ("auto", "dp"):
         report = cli.json(
@@ -36,9 +32,7 @@ def test_options_lower_and_plan(cli, tmp_path, model, option, value, platform, h
 def test_ragged_mixtures_in_micro_batches(cli, tmp_path, stages):
     path, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
     words = ["moe", "tiny", "-o", path, "--platform", "cuda", "--routing", "ragged"]
-    subprocess.run(
-        [sys.executable, "-m", "meshwright.zoo", "lower", *words], check=True
-    )
+    scripts.run("-m", "meshwright.zoo", "lower", *words)
     cli.json(
         *("plan", path, "--cluster", "cpu:4", "--assumed", "--micro-batches", 2),
         *("--stages", stages, "-o", plan),
@@ -52,11 +46,6 @@ def test_ragged_mixtures_in_micro_batches(cli, tmp_path, stages):
 )
 def test_other_values_are_refused(tmp_path, model, option, known):
     words = ["lower", model, "tiny", "-o", tmp_path / "step.hlo.pb", option, "other"]
-    done = subprocess.run(
-        [sys.executable, "-m", "meshwright.zoo", *words],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = scripts.run("-m", "meshwright.zoo", *words, check=False)
     assert done.returncode == 2
     assert "'other'" in done.stderr and known in done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mw import build, packages, paths, process, wheel, wheels
 from mw.main import HELP, _dispatch
+from mw.progress import Task
 from mw.schedule import Outcome, Schedule, Step
 
 MW = Path(__file__).resolve().parents[2] / "mw"
@@ -216,6 +217,15 @@ def test_a_failing_child_is_reported_with_its_log(tmp_path, monkeypatch):
     with pytest.raises(paths.StepFailed, match="exit 3") as error:
         process.run("child", [sys.executable, "-c", code], "child")
     assert "what went wrong" in error.value.excerpt
+
+
+def test_the_processor_time_of_children_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "LOG", tmp_path)
+    task = Task("a loop")
+    spin = "import time\nwhile time.process_time() < 0.2: pass"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}])"
+    process.run("loop", [sys.executable, "-c", code], "loop", task=task)
+    assert 0.2 < task.processor_s < 2
 
 
 def run_steps(steps: list[Step], cores: int = 2) -> dict[str, Outcome]:

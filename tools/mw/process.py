@@ -72,7 +72,7 @@ def _pump(argv, env, out, parse, shown) -> int:
             text = parse(line.strip())
             if text:
                 shown.update(text)
-        return child.wait()
+        return _wait(child, shown)
     except BaseException:
         child.terminate()
         child.wait()
@@ -80,6 +80,13 @@ def _pump(argv, env, out, parse, shown) -> int:
     finally:
         with _children_lock:
             _children.remove(child)
+
+
+def _wait(child: subprocess.Popen, task: Task) -> int:
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    task.add_processor(used.ru_utime + used.ru_stime)
+    return child.returncode
 
 
 def _start(argv, env) -> subprocess.Popen:

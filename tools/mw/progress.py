@@ -28,12 +28,19 @@ class Task:
         self.text = ""
         self.started = time.monotonic()
         self.shown_at: float | None = None
+        self.processor_s = 0.0
+        self._lock = threading.Lock()
 
     def update(self, text: str) -> None:
         self.text = text
 
     def seconds(self) -> float:
         return time.monotonic() - self.started
+
+    def add_processor(self, seconds: float) -> None:
+        """Of a process that has ended, with those that it has waited for."""
+        with self._lock:
+            self.processor_s += seconds
 
     def line(self) -> str:
         return f"{self.title}: {self.text or 'working'} ({duration(self.seconds())})"

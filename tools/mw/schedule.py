@@ -20,6 +20,7 @@ class Outcome:
     remark: str = ""
     state: str = "ok"  # ok, FAILED, not run
     seconds: float = 0.0
+    processor_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Schedule:
         except Exception as error:  # noqa: BLE001 - the run must still end
             outcome = Outcome(0, 1, repr(error), "FAILED")
         outcome.seconds = task.seconds()
+        outcome.processor_s = task.processor_s
         display.finish(task, None)
         with self._changed:
             if not self._stopping:
@@ -122,11 +124,14 @@ BAD = ("FAILED", "not run")
 
 
 def table(steps: list[Step], outcomes: dict[str, Outcome]) -> str:
-    rows = [f"{'step':<16} {'result':<8} {'passed':>7} {'failed':>7} {'time':>14}"]
+    """How long a step took depends on what else ran, its processor time hardly."""
+    columns = ("passed", 7), ("failed", 7), ("time", 14), ("processor", 14)
+    names = " ".join(f"{name:>{width}}" for name, width in columns)
+    rows = [f"{'step':<16} {'result':<8} {names}"]
     for step in steps:
         o = outcomes[step.name]
         rows.append(
             f"{step.name:<16} {o.state:<8} {o.passed:>7} {o.failed:>7} "
-            f"{duration(o.seconds):>14}  {o.remark}".rstrip()
+            f"{duration(o.seconds):>14} {duration(o.processor_s):>14}  {o.remark}".rstrip()
         )
     return "\n".join(rows)

@@ -152,7 +152,9 @@ def main(args: list[str]) -> int:
     schedule.run()
     outcomes = schedule.outcomes
     print("\n" + table(chosen, outcomes))
-    print(f"total {duration(time.monotonic() - started)}")
+    processor_s = sum(outcome.processor_s for outcome in outcomes.values())
+    took = duration(time.monotonic() - started)
+    print(f"total {took}, {duration(processor_s)} of the processor")
     passed = sum(outcome.passed for outcome in outcomes.values())
     failed = sum(outcome.failed for outcome in outcomes.values())
     print(f"{passed} passed, {failed} failed")
