@@ -2,6 +2,7 @@
 
     ./mw bench distributed_step                 # both, on all cores
     ./mw bench distributed_step ddp --steps 20
+    ./mw bench distributed_step ddp --devices 8 --strategy megatron --mesh data=2,model=8
 
 `ddp`: data parallel on 2 processes against DistributedDataParallel over gloo.
 `pipeline`: 4 stages on 4 processes, 8 micro-batches, 1F1B, against
@@ -51,9 +52,10 @@ class Ours:
         plan = folder / "plan.json"
         devices = ranks * options.devices
         flags = ["--cluster", f"cpu:{devices}", "--assumed", "-o", plan]
-        if kind == "ddp":
-            flags += ["--strategy", options.strategy]
-        else:
+        strategy = options.strategy or ("dp" if kind == "ddp" else "auto")
+        flags += ["--strategy", strategy]
+        flags += ["--mesh", options.mesh] if options.mesh else []
+        if kind == "pipeline":
             flags += ["--stages", ranks, "--micro-batches", MICRO_BATCHES]
             flags += ["--schedule", "1f1b"]
         self._run(options.meshwright, "plan", module, *flags)
@@ -146,7 +148,8 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=3)
     parser.add_argument("--devices", type=int, default=1, help="of each process")
-    parser.add_argument("--strategy", default="dp", help="of ddp")
+    parser.add_argument("--strategy", help="dp for ddp, auto for pipeline")
+    parser.add_argument("--mesh", help="of all devices, or of those of a stage")
     parser.add_argument("--python", default=sys.executable, help="one with torch")
     build = ROOT / "build/release"
     parser.add_argument("--server", default=build / "bench/step_server")
