@@ -10,7 +10,6 @@
 #include "meshwright/cost/price_list.h"
 #include "meshwright/hlo/opcode.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/plan/step_names.h"
 #include "meshwright/plan/verify_plan.h"
 #include "meshwright/planner/loop_pins.h"
@@ -141,23 +140,9 @@ PlanStudy::PlanStudy(const Plan& plan, PlannedStep step,
 
 absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
-  std::unique_ptr<Module> cut;
   PlannedStep step;
   const auto make_step = [&]() -> absl::StatusOr<const Module*> {
-    if (!plan.pipeline.has_value()) {
-      MW_ASSIGN_OR_RETURN(
-          step, PlannedStep::Of(module, plan.micro_batches, plan.recompute));
-      return &step.module();
-    }
-    MW_ASSIGN_OR_RETURN(
-        std::optional<SplitStep> split,
-        StepForStages(module, plan.recompute, plan.pipeline->loop_pieces));
-    if (split.has_value()) {
-      cut = std::make_unique<Module>(std::move(split->module));
-    }
-    MW_ASSIGN_OR_RETURN(step,
-                        PlannedStep::Of(cut != nullptr ? *cut : module,
-                                        plan.micro_batches, Recompute::kNone));
+    MW_ASSIGN_OR_RETURN(step, PlannedStep::Of(module, plan));
     return &step.module();
   };
   MW_RETURN_IF_ERROR(Verify(plan, module, {.step = make_step}));
@@ -170,7 +155,6 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   }
   std::unique_ptr<PlanStudy> study(
       new PlanStudy(plan, std::move(step), std::move(annotations)));
-  study->cut_ = std::move(cut);
   study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh());
   MW_ASSIGN_OR_RETURN(
       study->pins_,

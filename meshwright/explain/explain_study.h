@@ -128,7 +128,6 @@ class PlanStudy {
                                   std::vector<int32_t> start) const;
 
   const Plan& plan_;
-  std::unique_ptr<Module> cut_;  // What stages are made of; else the module.
   const PlannedStep step_;
   MeshPins pins_given_;  // On instructions of `step_`.
   std::unique_ptr<StepModel> model_;

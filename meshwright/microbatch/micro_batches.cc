@@ -416,7 +416,8 @@ absl::StatusOr<MicroBatched> Split(const Module& module,
     SeparateBarriers(separate);
     return Split(separate, options, one_phase);
   }
-  const std::optional<Module> in_blocks = SortInBlocks(module, options.count);
+  const std::optional<Module> in_blocks =
+      SortInBlocks(module, options.count, options.row_blocks);
   const Module& step = in_blocks.has_value() ? *in_blocks : module;
   return IslandsIn(step).empty() ? SplitClosed(step, options, one_phase)
                                  : SplitOpened(step, options, one_phase);

@@ -40,6 +40,9 @@ struct MicroBatchOptions {
   // second pass (batch norm), use `count` times the micro-batch's own sum as an
   // estimate. Otherwise such a step is refused.
   bool allow_inexact = false;
+  // Devices that share a micro-batch: if rows are sorted in it, then in so many
+  // blocks, or a divisor of so many, where that is the same (sort_in_blocks.h).
+  int64_t row_blocks = 1;
 };
 
 // A value accumulated over micro-batches.

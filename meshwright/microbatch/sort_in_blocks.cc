@@ -326,32 +326,65 @@ bool HasSorts(const Module& module) {
       });
 }
 
+// Of those that there are before any is added.
+std::vector<Computation*> ComputationsOf(const Module& module) {
+  std::vector<Computation*> computations;
+  for (const auto& computation : module.computations()) {
+    computations.push_back(computation.get());
+  }
+  return computations;
+}
+
+// By computation; empty if none has rows that may be sorted so.
+using Uses = std::map<Computation*, std::map<const Instruction*, RowUse>>;
+
+Uses UsesIn(const std::vector<Computation*>& computations, int64_t blocks) {
+  Uses uses;
+  for (Computation* computation : computations) {
+    auto found = FindRowOrders(*computation, blocks);
+    if (!found.empty()) uses[computation] = std::move(found);
+  }
+  return uses;
+}
+
+size_t CountOf(const Uses& uses) {
+  size_t count = 0;
+  for (const auto& [computation, some] : uses) count += some.size();
+  return count;
+}
+
 }  // namespace
 
-std::optional<Module> SortInBlocks(const Module& module, int64_t blocks) {
+std::optional<Module> SortInBlocks(const Module& module, int64_t count,
+                                   int64_t times) {
   if (!HasSorts(module)) return std::nullopt;
   Module copy = InlineCalls(module);
   SinkLoopConstants(copy);
+  const std::vector<Computation*> computations = ComputationsOf(copy);
+  // What may be in many blocks may be in fewer.
+  int64_t blocks = count;
+  Uses uses = UsesIn(computations, blocks);
+  for (int64_t part = 1; part < times && !uses.empty(); ++part) {
+    if (times % part != 0) continue;
+    Uses more = UsesIn(computations, count * (times / part));
+    if (CountOf(more) < CountOf(uses)) continue;
+    blocks = count * (times / part);
+    uses = std::move(more);
+    break;
+  }
+  if (uses.empty() || blocks == 1) return std::nullopt;
   std::set<std::string> names;
-  for (const auto& computation : copy.computations()) {
+  for (const Computation* computation : computations) {
     names.insert(computation->name());
     for (const auto& instruction : computation->instructions()) {
       names.insert(instruction->name);
     }
   }
-  bool any = false;
-  std::vector<Computation*> computations;  // Without those that are added.
-  for (const auto& computation : copy.computations()) {
-    computations.push_back(computation.get());
-  }
   for (Computation* computation : computations) {
-    const std::map<const Instruction*, RowUse> uses =
-        FindRowOrders(*computation, blocks);
-    if (uses.empty()) continue;
-    Rewriter(copy, *computation, blocks, uses, names).Run();
-    any = true;
+    const auto found = uses.find(computation);
+    if (found == uses.end()) continue;
+    Rewriter(copy, *computation, blocks, found->second, names).Run();
   }
-  if (!any) return std::nullopt;
   copy.Finish();
   return copy;
 }

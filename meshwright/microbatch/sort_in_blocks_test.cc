@@ -89,6 +89,27 @@ TEST(SortInBlocksTest, EverythingGetsADimensionOfBlocks) {
   EXPECT_EQ(shapes, "(s32[4,4], s32[4,4]) f32[4,4,3] f32[4,4,5] ");
 }
 
+// As many blocks as there are devices, or fewer, where rows stay in theirs.
+TEST(SortInBlocksTest, AsManyBlocksAsMayBe) {
+  const absl::StatusOr<Module> module = Routing("", "");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto blocks = [&](int64_t count, int64_t times) -> int64_t {
+    const std::optional<Module> sorted = SortInBlocks(*module, count, times);
+    if (!sorted.has_value()) return 1;
+    for (const auto& op : sorted->entry()->instructions()) {
+      if (op->opcode == Opcode::kSort) {
+        return op->operand_shape(0).dimensions[0];
+      }
+    }
+    return 0;
+  };
+  EXPECT_EQ(blocks(1, 4), 4);
+  EXPECT_EQ(blocks(2, 4), 8);
+  EXPECT_EQ(blocks(1, 16), 8);  // One row would be half a token.
+  EXPECT_EQ(blocks(1, 12), 4);
+  EXPECT_EQ(blocks(1, 3), 1);
+}
+
 struct Case {
   const char* name;
   const char* from;

@@ -132,6 +132,9 @@ struct Plan {
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // nullopt: not pipelined.
   Recompute recompute = Recompute::kNone;   // In the backward pass.
+  // In how many blocks each micro-batch sorts its rows, or a divisor of so many
+  // (MicroBatchOptions).
+  int64_t row_blocks = 1;
   PlannedTensors tensors;
   std::vector<PlannedCollective> collectives;
   Prediction predicted;

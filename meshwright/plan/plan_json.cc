@@ -137,6 +137,13 @@ absl::Status ReadTask(const Json& json, Plan& plan) {
         absl::StrCat("the plan has ", plan.micro_batches, " micro-batches"));
   }
   MW_ASSIGN_OR_RETURN(plan.recompute, ReadRecompute(json));
+  plan.row_blocks = json.value("row_blocks", int64_t{1});
+  if (plan.row_blocks < 1 || plan.row_blocks > plan.cluster.device_count()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan has ", plan.row_blocks,
+                     " row_blocks; must be 1 to its number of devices, ",
+                     plan.cluster.device_count()));
+  }
   return absl::OkStatus();
 }
 
@@ -400,6 +407,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"alternatives", alternatives},
       {"whole", WholeJson(plan.whole)},
       {"notes", plan.notes}};
+  if (plan.row_blocks > 1) json["row_blocks"] = plan.row_blocks;
   if (plan.measured.has_value()) {
     json["measured"] = MeasurementJson(*plan.measured);
   }

@@ -16,6 +16,7 @@
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/sorted_rows.h"
 #include "meshwright/remat/recompute_loops.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/suggest_rule.h"
@@ -142,8 +143,9 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
       MW_RETURN_IF_ERROR(can);
     }
   }
-  MW_ASSIGN_OR_RETURN(PlanChoice choice,
-                      FindPlan(module, cluster, rates, possible, mode, policy));
+  MW_ASSIGN_OR_RETURN(
+      PlanChoice choice,
+      FindPlanSortingInBlocks(module, cluster, rates, possible, mode, policy));
   Plan& plan = choice.plan;
   for (std::string& note : WhyBatchStays(module, request, plan)) {
     notes.push_back(std::move(note));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/microbatch/micro_batch_loop.h"
+#include "meshwright/microbatch/sort_in_blocks.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/plan/step_names.h"
@@ -21,19 +22,45 @@ namespace meshwright {
 
 absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
                                             int64_t micro_batches,
-                                            Recompute recompute) {
+                                            Recompute recompute,
+                                            int64_t row_blocks) {
   PlannedStep step;
   step.given_ = &module;
   if (recompute != Recompute::kNone) {
     MW_ASSIGN_OR_RETURN(Module lean, RecomputeForward(module, recompute));
-    step.made_ = std::make_unique<Module>(std::move(lean));
+    step.recomputing_ = std::make_unique<Module>(std::move(lean));
   }
   if (micro_batches > 1) {
     MW_ASSIGN_OR_RETURN(
         Module looped,
-        LoopOverMicroBatches(step.module(), {.count = micro_batches}));
+        LoopOverMicroBatches(step.recomputing(), {.count = micro_batches,
+                                                  .row_blocks = row_blocks}));
     step.made_ = std::make_unique<Module>(std::move(looped));
+  } else if (row_blocks > 1) {
+    std::optional<Module> sorted =
+        SortInBlocks(step.recomputing(), 1, row_blocks);
+    if (sorted.has_value()) {
+      step.made_ = std::make_unique<Module>(*std::move(sorted));
+    }
   }
+  return step;
+}
+
+absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
+                                            const Plan& plan) {
+  if (!plan.pipeline.has_value()) {
+    return Of(module, plan.micro_batches, plan.recompute, plan.row_blocks);
+  }
+  MW_ASSIGN_OR_RETURN(
+      std::optional<SplitStep> split,
+      StepForStages(module, plan.recompute, plan.pipeline->loop_pieces));
+  auto cut = split.has_value()
+                 ? std::make_unique<Module>(std::move(split->module))
+                 : nullptr;
+  MW_ASSIGN_OR_RETURN(PlannedStep step,
+                      Of(cut != nullptr ? *cut : module, plan.micro_batches,
+                         Recompute::kNone, plan.row_blocks));
+  step.cut_ = std::move(cut);
   return step;
 }
 
@@ -62,8 +89,7 @@ class WholeLowering {
           "the plan has ", plan_.stages(),
           " stages, each with programs of its own; check and run take it"));
     }
-    MW_ASSIGN_OR_RETURN(
-        step_, PlannedStep::Of(module_, plan_.micro_batches, plan_.recompute));
+    MW_ASSIGN_OR_RETURN(step_, PlannedStep::Of(module_, plan_));
     return &step_->module();
   }
 
@@ -110,15 +136,17 @@ class StageLowering {
         result_.split,
         StepForStages(module_, plan_.recompute, plan_.pipeline->loop_pieces));
     MW_ASSIGN_OR_RETURN(
-        step_, PlannedStep::Of(Cut(), plan_.micro_batches, Recompute::kNone));
+        step_, PlannedStep::Of(Cut(), plan_.micro_batches, Recompute::kNone,
+                               plan_.row_blocks));
     return &step_->module();
   }
 
   absl::StatusOr<std::vector<PlannedCollective>> Lower() {
     graph_ = Flatten(step_->module());
-    MW_ASSIGN_OR_RETURN(
-        const PipelineStep step,
-        TakeApart(Cut(), AnalyzeRoles(Cut()), {.count = plan_.micro_batches}));
+    MW_ASSIGN_OR_RETURN(const PipelineStep step,
+                        TakeApart(Cut(), AnalyzeRoles(Cut()),
+                                  {.count = plan_.micro_batches,
+                                   .row_blocks = plan_.row_blocks}));
     MW_ASSIGN_OR_RETURN(std::vector<int32_t> forward,
                         StagesOf(*plan_.pipeline, *step.micro_batch().entry()));
     result_.timetable = plan_.pipeline->timetable;

@@ -20,6 +20,8 @@ struct SearchMode {
   // If set: minimise memory, whatever the time; and give up where the peak is
   // certain to be this many bytes or more.
   std::optional<int64_t> leanest_below;
+  // As in MicroBatchOptions.
+  int64_t row_blocks = 1;
   // Keep all non-pipelined plans that were lowered and fit (--measure).
   bool keeps_finalists = false;
 };

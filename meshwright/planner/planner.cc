@@ -289,14 +289,15 @@ absl::StatusOr<PlanChoice> FindPlan(const Module& module,
   MW_RETURN_IF_ERROR(KeepBatchMeshes(module, request, meshes));
   const double usable =
       policy.usable_memory * static_cast<double>(cluster.device.memory_bytes);
-  PlanTask task{module,
-                cluster,
-                rates,
-                request,
-                request.memory_bytes.value_or(static_cast<int64_t>(usable)),
-                {.style = FusionStyleFor(cluster.IsCpu())},
-                mode,
-                policy};
+  PlanTask task{
+      module,
+      cluster,
+      rates,
+      request,
+      request.memory_bytes.value_or(static_cast<int64_t>(usable)),
+      {.style = FusionStyleFor(cluster.IsCpu()), .row_blocks = mode.row_blocks},
+      mode,
+      policy};
   if (request.annotations) {
     const Mesh& mesh = meshes[0];
     MW_ASSIGN_OR_RETURN(Annotations given, request.annotations(mesh));

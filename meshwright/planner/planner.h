@@ -105,20 +105,32 @@ absl::StatusOr<PlanChoice> MakePlans(const Module& module,
                                      const PlanRequest& request);
 
 // The step that a plan's strategies are for: the module, with rematerialisation
-// if the plan has it, looped over micro-batches if there are several.
+// if the plan has it, with rows sorted in blocks, looped over micro-batches if
+// there are several.
 class PlannedStep {
  public:
-  // `module` must outlive the result.
+  // `module` must outlive the result. `row_blocks`: as in MicroBatchOptions.
   static absl::StatusOr<PlannedStep> Of(const Module& module,
                                         int64_t micro_batches,
-                                        Recompute recompute);
-  const Module& module() const { return made_ != nullptr ? *made_ : *given_; }
+                                        Recompute recompute,
+                                        int64_t row_blocks);
+  // That of a plan; with stages, of the module that these are cut from.
+  static absl::StatusOr<PlannedStep> Of(const Module& module, const Plan& plan);
+  const Module& module() const {
+    return made_ != nullptr ? *made_ : recomputing();
+  }
+  // With rematerialisation only.
+  const Module& recomputing() const {
+    return recomputing_ != nullptr ? *recomputing_ : *given_;
+  }
   // Whether the step differs from the given module.
-  bool is_made() const { return made_ != nullptr; }
+  bool is_made() const { return &module() != given_; }
 
  private:
   const Module* given_ = nullptr;
-  std::unique_ptr<Module> made_;
+  std::unique_ptr<Module> cut_;          // If set, the given one.
+  std::unique_ptr<Module> recomputing_;  // Null: the given one.
+  std::unique_ptr<Module> made_;         // Null: `recomputing`.
 };
 
 // Lowers a non-pipelined plan of this module. kInvalidArgument if it is not

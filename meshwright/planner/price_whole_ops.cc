@@ -15,7 +15,6 @@
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_memory.h"
 #include "meshwright/partition/whole_ops.h"
-#include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/plan/step_names.h"
 #include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/planner.h"
@@ -256,16 +255,7 @@ absl::StatusOr<std::vector<WholeOpCost>> PriceWholeOps(const Module& module,
   if (WholeOps(given, RulesOf(given)).empty()) {
     return std::vector<WholeOpCost>();
   }
-  std::optional<SplitStep> split;
-  if (plan.pipeline.has_value()) {
-    MW_ASSIGN_OR_RETURN(split, StepForStages(module, plan.recompute,
-                                             plan.pipeline->loop_pieces));
-  }
-  MW_ASSIGN_OR_RETURN(
-      const PlannedStep step,
-      PlannedStep::Of(
-          split.has_value() ? split->module : module, plan.micro_batches,
-          plan.pipeline.has_value() ? Recompute::kNone : plan.recompute));
+  MW_ASSIGN_OR_RETURN(const PlannedStep step, PlannedStep::Of(module, plan));
   const FlatGraph graph = Flatten(step.module());
   MW_ASSIGN_OR_RETURN(
       std::vector<Rule> rules,

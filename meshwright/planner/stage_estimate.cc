@@ -51,7 +51,7 @@ class SentForms {
 }  // namespace
 
 absl::StatusOr<const Module*> StageEstimator::CutInto(int32_t pieces) {
-  const Module& whole = whole_.step.module();
+  const Module& whole = whole_.step.recomputing();
   auto known = cut_.find(pieces);
   if (known == cut_.end()) {
     std::optional<SplitStep> split;
@@ -66,10 +66,11 @@ absl::StatusOr<const Module*> StageEstimator::CutInto(int32_t pieces) {
 absl::StatusOr<const PipelineStep*> StageEstimator::WholeStep(int64_t count) {
   auto known = steps_.find(count);
   if (known == steps_.end()) {
-    const Module& module = whole_.step.module();
+    const Module& module = whole_.step.recomputing();
     MW_ASSIGN_OR_RETURN(
         PipelineStep step,
-        TakeApart(module, AnalyzeRoles(module), {.count = count}));
+        TakeApart(module, AnalyzeRoles(module),
+                  {.count = count, .row_blocks = task_.context.row_blocks}));
     known = steps_.emplace(count, std::move(step)).first;
   }
   return &known->second;
@@ -93,11 +94,13 @@ absl::StatusOr<const StepWork*> StageEstimator::WorkOf(Ranks ranks,
   MW_ASSIGN_OR_RETURN(const Module* module, CutInto(pieces));
   std::optional<PipelineStep> cut;
   const PipelineStep* step = nullptr;
-  if (module == &whole_.step.module()) {
+  if (module == &whole_.step.recomputing()) {
     MW_ASSIGN_OR_RETURN(step, WholeStep(count));
   } else {
     MW_ASSIGN_OR_RETURN(
-        cut, TakeApart(*module, AnalyzeRoles(*module), {.count = count}));
+        cut,
+        TakeApart(*module, AnalyzeRoles(*module),
+                  {.count = count, .row_blocks = task_.context.row_blocks}));
     step = &*cut;
   }
   const KernelTimes times{task_.rates, task_.cluster.IsCpu(),
@@ -230,7 +233,7 @@ absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks, int32_t pieces) {
     return int64_t{module.entry()->size()};
   };
   if (alike > most_seconds_ &&
-      size_of(whole_.step.module()) * pieces > policy.many_instructions) {
+      size_of(whole_.step.recomputing()) * pieces > policy.many_instructions) {
     return alike;
   }
   MW_ASSIGN_OR_RETURN(const Module* module, CutInto(pieces));

@@ -36,16 +36,18 @@ std::shared_ptr<const StepVariant> ModelOf(PlannedStep step, int64_t count,
 absl::StatusOr<std::shared_ptr<const StepVariant>> StepVariant::Of(
     const Module& module, int64_t count, Recompute recompute,
     const StepContext& context) {
-  MW_ASSIGN_OR_RETURN(PlannedStep step,
-                      PlannedStep::Of(module, count, recompute));
+  MW_ASSIGN_OR_RETURN(
+      PlannedStep step,
+      PlannedStep::Of(module, count, recompute, context.row_blocks));
   return ModelOf(std::move(step), count, recompute, context);
 }
 
 absl::StatusOr<std::shared_ptr<const StepVariant>> StepVariant::Recomputing(
     const Module& module, int64_t count, Recompute recompute,
     const StepContext& context) {
-  MW_ASSIGN_OR_RETURN(PlannedStep step,
-                      PlannedStep::Of(module, count, Recompute::kNone));
+  MW_ASSIGN_OR_RETURN(
+      PlannedStep step,
+      PlannedStep::Of(module, count, Recompute::kNone, context.row_blocks));
   return ModelOf(std::move(step), count, recompute, context);
 }
 

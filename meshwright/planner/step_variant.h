@@ -18,6 +18,8 @@ namespace meshwright {
 struct StepContext {
   FusionStyle style;
   std::optional<MeshPins> pins;  // On instructions of the given step.
+  // As in MicroBatchOptions.
+  int64_t row_blocks = 1;
 };
 
 struct StepVariant {

@@ -29,7 +29,7 @@ Variants::Made Variants::Get(int64_t count, Recompute recompute) {
         count > 1 ? Known(1, recompute) : nullptr;
     auto made = std::make_shared<const Made>(
         whole != nullptr && whole->ok()
-            ? StepVariant::Recomputing((**whole)->step.module(), count,
+            ? StepVariant::Recomputing((**whole)->step.recomputing(), count,
                                        recompute, context_)
             : StepVariant::Of(module_, count, recompute, context_));
     const std::lock_guard lock(mutex_);

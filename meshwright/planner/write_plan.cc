@@ -89,6 +89,7 @@ Plan BeginPlan(const PlanTask& task, const PlanCandidate& found) {
   plan.steering = SteeringOf(task.request, found.pins(), model, mesh);
   plan.micro_batches = found.variant().count;
   plan.recompute = found.variant().recompute;
+  plan.row_blocks = task.context.row_blocks;
   plan.gap = found.gap();
   plan.predicted.origin = task.rates.memory.origin;
   plan.predicted.search_seconds = found.seconds();

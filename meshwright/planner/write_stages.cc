@@ -295,7 +295,8 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       found.split() != nullptr ? found.split()->module : task.module;
   MW_ASSIGN_OR_RETURN(const PipelineStep step,
                       TakeApart(module, AnalyzeRoles(module),
-                                {.count = found.variant().count}));
+                                {.count = found.variant().count,
+                                 .row_blocks = plan.row_blocks}));
   const std::vector<double> seconds = SecondsOf(step, task, candidate);
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(

@@ -1,5 +1,5 @@
-"""Mixtures of experts that sort rows by expert, and drop none: each micro-batch sorts
-its own rows."""
+"""Mixtures of experts that sort rows by expert, and drop none: each micro-batch and
+each device sorts its own rows."""
 
 import json
 from pathlib import Path
@@ -46,6 +46,23 @@ def test_micro_batches_sort_their_own_rows(cli, routed, tmp_path, style, flags):
     assert report["micro_batches"] == int(flags[-1])
     checked = cli.json("check", module, "--plan", plan, "--steps", "1")
     assert checked["ok"] and checked["max_rel_error"] > 0
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_devices_sort_their_own_rows(cli, routed, tmp_path, style):
+    module, plan = routed(style), tmp_path / "plan.json"
+    moves = "all-gather,all-to-all,collective-permute"
+    flags = ("--cluster", "cpu:4", "--assumed", "--strategy", "dp", "--forbid", moves)
+    report = cli.json("plan", module, *flags, "-o", plan)
+    assert report["row_blocks"] == 4
+    assert {one["kind"] for one in report["collectives"]} == {"all-reduce"}
+    assert cli.json("check", module, "--plan", plan, "--steps", "1")["ok"]
+
+
+def test_places_among_all_rows_are_those_of_the_batch(cli, routed):
+    flags = ("--cluster", "cpu:4", "--assumed", "--strategy", "dp")
+    report = cli.json("plan", routed("capacity"), *flags)
+    assert "row_blocks" not in report
 
 
 def test_in_a_loop_that_computes_again(cli, routed, tmp_path):

@@ -114,7 +114,8 @@ TEST(RaggedDotRule, Batches) {
   const std::vector<std::string> batched = {"f32[4,6,8]", "f32[8,3,4,2]",
                                             "s32[4,3]"};
   const OneOp own = RaggedDot(batched, rows, "f32[4,6,2]", 2);
-  EXPECT_EQ(KindOf(RuleFor(*Build(own).instruction), 1, 1), FactorKind::kWhole);
+  EXPECT_EQ(KindOf(RuleFor(*Build(own).instruction), 1, 1),
+            FactorKind::kReduced);
   EXPECT_EQ(CheckRule(own), absl::OkStatus());
   const OneOp shared = RaggedDot({"f32[4,6,8]", "f32[8,3,4,2]", "s32[3]"}, rows,
                                  "f32[4,6,2]", 2);
@@ -129,6 +130,24 @@ TEST(RaggedDotRule, Batches) {
                                  .ragged = {1}},
                                 "f32[3,4,8,2]", 2)),
             absl::OkStatus());
+}
+
+// Rows that were sorted in blocks: each has its own sizes.
+TEST(RaggedDotRule, Blocks) {
+  const OneOp rows = RaggedDot({"f32[4,6,8]", "f32[6,8,2]", "s32[4,6]"},
+                               {.lhs_contracting = {2},
+                                .rhs_contracting = {1},
+                                .ragged = {1},
+                                .group = {0}},
+                               "f32[4,6,2]", 1);
+  const OneOp products = RaggedDot(
+      {"f32[4,6,8]", "f32[4,6,2]", "s32[4,6]"},
+      {.lhs_contracting = {0, 1}, .rhs_contracting = {0, 1}, .ragged = {1}},
+      "f32[6,8,2]", 1);
+  for (uint64_t seed = 1; seed < 3; ++seed) {
+    EXPECT_EQ(CheckRule(rows, {.seed = seed}), absl::OkStatus());
+    EXPECT_EQ(CheckRule(products, {.seed = seed}), absl::OkStatus());
+  }
 }
 
 TEST(RaggedDotRule, RaggedBatch) {
