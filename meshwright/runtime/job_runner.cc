@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +26,15 @@ Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
   return Shard(tensor, sharding, time, index);
 }
 
+absl::Span<const std::byte> BytesOf(const Tensor& tensor) {
+  return {reinterpret_cast<const std::byte*>(tensor.data.data()),
+          tensor.data.size()};
+}
+
+absl::Span<std::byte> BytesOf(Tensor& tensor) {
+  return {reinterpret_cast<std::byte*>(tensor.data.data()), tensor.data.size()};
+}
+
 int64_t WholeBytes(const Shape& shape) {
   return CheckedBytes(shape.dimensions, HostBytes(shape.element_type)).value();
 }
@@ -44,28 +53,18 @@ JobRunner::JobRunner(const Module& module, const Job* job,
 
 absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
   MW_RETURN_IF_ERROR(Conform(job_.parameters[number].shape, tensor));
+  const auto given = [](Tensor own) {
+    const auto owner = std::make_shared<const Tensor>(std::move(own));
+    return Given{.bytes = BytesOf(*owner), .owner = owner};
+  };
   const std::optional<int64_t> cut = job_.CutOf(number);
-  const int64_t count = cut.has_value() ? job_.step.micro_batches : 1;
-  for (const auto& [key, sharding] : job_.layout.parameters) {
-    const auto& [parameter, stage] = key;
-    if (parameter != number || (job_.parameters[number].is_state &&
-                                stage != job_.step.homes[number])) {
-      continue;
-    }
-    const Mesh& mesh = job_.layout.meshes[stage];
-    for (int64_t t = 0; t < count; ++t) {
-      const Tensor part =
-          cut.has_value() ? PartOf(tensor, *cut, t, count) : tensor;
-      for (std::vector<int64_t>& devices : ShardHolders(sharding, mesh)) {
-        Tensor shard =
-            Shard(part, sharding, mesh, devices.front(), job_.padding);
-        MW_RETURN_IF_ERROR(site_->Set({.parameter = number,
-                                       .stage = stage,
-                                       .micro_batch = t,
-                                       .devices = std::move(devices)},
-                                      std::move(shard)));
-      }
-    }
+  if (cut.value_or(0) == 0) {
+    return SendParameter(number, given(std::move(tensor)));
+  }
+  const int64_t count = job_.step.micro_batches;
+  for (int64_t t = 0; t < count; ++t) {
+    MW_RETURN_IF_ERROR(
+        SendPart(number, t, given(PartOf(tensor, *cut, t, count))));
   }
   is_given_[number] = true;
   return absl::OkStatus();
@@ -98,47 +97,54 @@ absl::Status JobRunner::SetLent(LentTensor tensor) {
   MW_ASSIGN_OR_RETURN(const int64_t number, FindSettable(tensor.tensor.name));
   const Shape& shape = job_.parameters[number].shape;
   // What is to be converted, or cut elsewhere than in rows, is copied.
-  const bool is_as_given = tensor.is_lent() && site_->executor() != nullptr &&
+  const bool is_as_given = tensor.is_lent() &&
                            tensor.tensor.type == shape.element_type &&
                            tensor.tensor.dimensions == shape.dimensions &&
                            std::ssize(tensor.bytes) == WholeBytes(shape) &&
                            job_.CutOf(number).value_or(0) == 0;
-  return is_as_given ? SendParameter(number, tensor)
+  return is_as_given ? SendParameter(number, {.bytes = tensor.bytes,
+                                              .owner = tensor.owner,
+                                              .is_lent = true})
                      : SetParameter(number, Owned(std::move(tensor)));
 }
 
-absl::Status JobRunner::SendParameter(int64_t number,
-                                      const LentTensor& tensor) {
+absl::Status JobRunner::SendParameter(int64_t number, const Given& given) {
   const size_t count =
       job_.CutOf(number).has_value() ? job_.step.micro_batches : 1;
-  const size_t part = tensor.bytes.size() / count;
+  const size_t part = given.bytes.size() / count;
+  for (size_t t = 0; t < count; ++t) {
+    MW_RETURN_IF_ERROR(SendPart(number, static_cast<int64_t>(t),
+                                {.bytes = given.bytes.subspan(t * part, part),
+                                 .owner = given.owner,
+                                 .is_lent = given.is_lent}));
+  }
+  is_given_[number] = true;
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::SendPart(int64_t number, int64_t micro_batch,
+                                 const Given& part) {
   for (const auto& [key, sharding] : job_.layout.parameters) {
     const auto& [parameter, stage] = key;
     if (parameter != number || (job_.parameters[number].is_state &&
                                 stage != job_.step.homes[number])) {
       continue;
     }
-    for (size_t t = 0; t < count; ++t) {
-      for (std::vector<int64_t>& devices :
-           ShardHolders(sharding, job_.layout.meshes[stage])) {
-        MW_RETURN_IF_ERROR(SendShard(
-            {.parameter = number,
-             .stage = stage,
-             .micro_batch = static_cast<int64_t>(t),
-             .devices = std::move(devices)},
-            sharding, tensor.bytes.subspan(t * part, part), tensor.owner));
-      }
+    for (std::vector<int64_t>& devices :
+         ShardHolders(sharding, job_.layout.meshes[stage])) {
+      MW_RETURN_IF_ERROR(SendShard({.parameter = number,
+                                    .stage = stage,
+                                    .micro_batch = micro_batch,
+                                    .devices = std::move(devices)},
+                                   sharding, part));
     }
   }
-  is_given_[number] = true;
   return absl::OkStatus();
 }
 
 absl::Status JobRunner::SendShard(const ParameterShard& at,
                                   const Sharding& sharding,
-                                  absl::Span<const std::byte> whole,
-                                  const std::shared_ptr<const void>& owner) {
-  Executor& executor = *site_->executor();
+                                  const Given& whole) {
   const Mesh& mesh = job_.layout.meshes[at.stage];
   const ElementType type = job_.parameters[at.parameter].shape.element_type;
   HostArray shard = {.shape = {type, LocalDimensions(sharding, mesh)}};
@@ -146,10 +152,14 @@ absl::Status JobRunner::SendShard(const ParameterShard& at,
   const int64_t device = at.devices.front();
   if (const std::optional<int64_t> offset =
           ShardOffset(sharding, mesh, device, HostBytes(type))) {
-    shard.bytes = whole.subspan(*offset, bytes);
+    shard.bytes = whole.bytes.subspan(*offset, bytes);
     // A CPU that may keep them uses them in place, for as long as it likes.
-    if (executor.client()->platform_name() != "cpu") shard.owner = owner;
-    return executor.Set(at, shard);
+    const Executor* const own = site_->executor();
+    if (!whole.is_lent ||
+        (own != nullptr && own->client()->platform_name() != "cpu")) {
+      shard.owner = whole.owner;
+    }
+    return site_->Set(at, shard);
   }
   const std::shared_ptr<char> gathered =
       AllocateHostMemory(static_cast<int64_t>(bytes));
@@ -160,10 +170,10 @@ absl::Status JobRunner::SendShard(const ParameterShard& at,
   if (!is_even) {
     std::memset(into.data(), job_.padding, bytes);
   }
-  CopyToShard(whole, sharding, mesh, device, HostBytes(type), into);
+  CopyToShard(whole.bytes, sharding, mesh, device, HostBytes(type), into);
   shard.bytes = into;
   shard.owner = gathered;
-  return executor.Set(at, shard);
+  return site_->Set(at, shard);
 }
 
 absl::Status JobRunner::Init(const Module& init, std::vector<Tensor> arguments,
@@ -250,47 +260,88 @@ absl::StatusOr<StepResult> JobRunner::Step() {
 }
 
 JobRunner::ArrayAt JobRunner::PlaceOf(ShardAt::Kind kind, int64_t index) const {
-  const bool is_state = kind == ShardAt::Kind::kState;
-  const int32_t stage =
-      is_state ? job_.step.homes[index] : job_.StageOfOutput(index);
-  return {.sharding = is_state ? &job_.layout.parameters.at({index, stage})
-                               : &job_.ShardingOfOutput(index),
-          .mesh = &job_.layout.meshes[stage]};
+  const auto type_of = [&](int64_t parameter) {
+    return job_.parameters[parameter].shape.element_type;
+  };
+  if (kind == ShardAt::Kind::kState) {
+    const int32_t stage = job_.step.homes[index];
+    return {.sharding = &job_.layout.parameters.at({index, stage}),
+            .mesh = &job_.layout.meshes[stage],
+            .type = type_of(index)};
+  }
+  const StageInput& output = job_.step.outputs[index];
+  return {.sharding = &job_.ShardingOfOutput(index),
+          .mesh = &job_.layout.meshes[job_.StageOfOutput(index)],
+          .type = output.kind == StageInput::Kind::kValue
+                      ? job_.step.values[output.index].shape.element_type
+                      : type_of(output.index)};
 }
 
-absl::StatusOr<Tensor> JobRunner::ReadArray(ShardAt::Kind kind, int64_t index,
-                                            bool check_copies) const {
-  const ArrayAt at = PlaceOf(kind, index);
-  const Sharding& sharding = *at.sharding;
-  const Mesh& mesh = *at.mesh;
-  std::vector<int64_t> devices = FirstCopies(sharding, mesh);
-  if (check_copies) {
-    devices.resize(mesh.device_count());
-    std::iota(devices.begin(), devices.end(), 0);
-  }
+absl::Status JobRunner::ReadArrayInto(ShardAt::Kind kind, int64_t index,
+                                      absl::Span<std::byte> whole) const {
+  const auto& [sharding, mesh, type] = PlaceOf(kind, index);
+  const int64_t element = HostBytes(type);
+  const size_t size =
+      BufferShape{type, LocalDimensions(*sharding, *mesh)}.host_bytes();
   std::vector<ShardAt> wanted;
-  for (const int64_t device : devices) wanted.push_back({kind, index, device});
-  MW_ASSIGN_OR_RETURN(std::vector<Tensor> read, site_->Read(wanted));
-  if (!check_copies && SplitAxes(sharding).empty()) return std::move(read[0]);
-  std::vector<Tensor> shards(mesh.device_count());
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    shards[wanted[i].device] = std::move(read[i]);
+  std::vector<absl::Span<std::byte>> into;
+  // Of those that are in several pieces.
+  std::map<int64_t, std::shared_ptr<char>> scattered;
+  for (const int64_t device : FirstCopies(*sharding, *mesh)) {
+    wanted.push_back({kind, index, device});
+    if (const std::optional<int64_t> offset =
+            ShardOffset(*sharding, *mesh, device, element)) {
+      into.push_back(whole.subspan(*offset, size));
+      continue;
+    }
+    std::shared_ptr<char>& own = scattered[device];
+    own = AllocateHostMemory(static_cast<int64_t>(size));
+    into.emplace_back(reinterpret_cast<std::byte*>(own.get()), size);
   }
-  Tensor whole = Unshard(shards, sharding, mesh);
-  if (!check_copies) return whole;
-  if (const auto other = FindDifference(whole, shards, sharding, mesh)) {
-    return absl::InternalError(
-        absl::StrCat("the copy on device ", *other, " differs"));
+  MW_RETURN_IF_ERROR(site_->Read(wanted, into));
+  for (const auto& [device, own] : scattered) {
+    CopyFromShard({reinterpret_cast<const std::byte*>(own.get()), size},
+                  *sharding, *mesh, device, element, whole);
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> JobRunner::ReadArray(ShardAt::Kind kind,
+                                            int64_t index) const {
+  const ArrayAt at = PlaceOf(kind, index);
+  Tensor whole = {.type = at.type,
+                  .dimensions = GlobalDimensions(*at.sharding)};
+  whole.data.resize(BufferShape{whole.type, whole.dimensions}.host_bytes());
+  MW_RETURN_IF_ERROR(ReadArrayInto(kind, index, BytesOf(whole)));
   return whole;
+}
+
+absl::Status JobRunner::CheckCopies(ShardAt::Kind kind, int64_t index) const {
+  const auto& [sharding, mesh, type] = PlaceOf(kind, index);
+  std::vector<Tensor> shards(mesh->device_count());
+  std::vector<ShardAt> wanted;
+  std::vector<absl::Span<std::byte>> into;
+  for (int64_t device = 0; device < std::ssize(shards); ++device) {
+    Tensor& shard = shards[device];
+    shard.type = type;
+    shard.dimensions = LocalDimensions(*sharding, *mesh);
+    shard.data.resize(BufferShape{type, shard.dimensions}.host_bytes());
+    wanted.push_back({kind, index, device});
+    into.push_back(BytesOf(shard));
+  }
+  MW_RETURN_IF_ERROR(site_->Read(wanted, into));
+  const Tensor whole = Unshard(shards, *sharding, *mesh);
+  const auto other = FindDifference(whole, shards, *sharding, *mesh);
+  if (!other.has_value()) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("the copy on device ", *other, " differs"));
 }
 
 absl::StatusOr<std::vector<Tensor>> JobRunner::ReadState() const {
   std::vector<Tensor> state;
   for (const StatePair& pair : roles_.state_pairs) {
     MW_ASSIGN_OR_RETURN(state.emplace_back(),
-                        ReadArray(ShardAt::Kind::kState, pair.parameter,
-                                  /*check_copies=*/false));
+                        ReadArray(ShardAt::Kind::kState, pair.parameter));
     state.back().name = roles_.parameters[pair.parameter].name;
   }
   return state;
@@ -301,8 +352,7 @@ absl::StatusOr<std::vector<Tensor>> JobRunner::ReadOutputs() const {
   for (size_t i = 0; i < roles_.outputs.size(); ++i) {
     MW_ASSIGN_OR_RETURN(
         outputs.emplace_back(),
-        ReadArray(ShardAt::Kind::kOutput, static_cast<int64_t>(i),
-                  /*check_copies=*/false));
+        ReadArray(ShardAt::Kind::kOutput, static_cast<int64_t>(i)));
     outputs.back().name = roles_.outputs[i].name;
   }
   return outputs;
@@ -313,43 +363,24 @@ absl::StatusOr<Tensor> JobRunner::Read(const std::string& name) const {
   MW_ASSIGN_OR_RETURN(
       Tensor tensor,
       ReadArray(found.is_state ? ShardAt::Kind::kState : ShardAt::Kind::kOutput,
-                found.index, /*check_copies=*/false));
+                found.index));
   tensor.name = name;
   return tensor;
 }
 
 absl::StatusOr<Tensor> JobRunner::ReadInto(const std::string& name,
                                            absl::Span<std::byte> bytes) const {
-  const Executor* const executor = site_->executor();
-  if (executor == nullptr) return Runner::ReadInto(name, bytes);
   MW_ASSIGN_OR_RETURN(const NamedArray found, FindReadable(roles_, name));
   const ShardAt::Kind kind =
       found.is_state ? ShardAt::Kind::kState : ShardAt::Kind::kOutput;
   const ArrayAt at = PlaceOf(kind, found.index);
-  Tensor tensor = {.name = name, .dimensions = GlobalDimensions(*at.sharding)};
-  for (const int64_t device : FirstCopies(*at.sharding, *at.mesh)) {
-    const ShardAt wanted{kind, found.index, device};
-    if (tensor.type == ElementType::kInvalid) {
-      MW_ASSIGN_OR_RETURN(const BufferShape shape, executor->ShapeOf(wanted));
-      tensor.type = shape.type;
-      MW_RETURN_IF_ERROR(CheckSize(
-          name, CheckedBytes(tensor.dimensions, HostBytes(tensor.type)).value(),
-          bytes.size()));
-    }
-    const int64_t element = HostBytes(tensor.type);
-    if (const std::optional<int64_t> offset =
-            ShardOffset(*at.sharding, *at.mesh, device, element)) {
-      const BufferShape shape{tensor.type,
-                              LocalDimensions(*at.sharding, *at.mesh)};
-      MW_RETURN_IF_ERROR(
-          executor->Read(wanted, bytes.subspan(*offset, shape.host_bytes())));
-      continue;
-    }
-    MW_ASSIGN_OR_RETURN(const Tensor shard, executor->Read(wanted));
-    CopyFromShard({reinterpret_cast<const std::byte*>(shard.data.data()),
-                   shard.data.size()},
-                  *at.sharding, *at.mesh, device, element, bytes);
-  }
+  Tensor tensor = {.name = name,
+                   .type = at.type,
+                   .dimensions = GlobalDimensions(*at.sharding)};
+  const BufferShape shape{tensor.type, tensor.dimensions};
+  MW_RETURN_IF_ERROR(
+      CheckSize(name, static_cast<int64_t>(shape.host_bytes()), bytes.size()));
+  MW_RETURN_IF_ERROR(ReadArrayInto(kind, found.index, bytes));
   return tensor;
 }
 
@@ -398,9 +429,7 @@ absl::StatusOr<RestoredState> JobRunner::RestoreState(
 absl::Status JobRunner::CheckOutputCopies() const {
   for (size_t i = 0; i < roles_.outputs.size(); ++i) {
     MW_RETURN_IF_ERROR(
-        Annotate(ReadArray(ShardAt::Kind::kOutput, static_cast<int64_t>(i),
-                           /*check_copies=*/true)
-                     .status(),
+        Annotate(CheckCopies(ShardAt::Kind::kOutput, static_cast<int64_t>(i)),
                  roles_.outputs[i].name));
   }
   return absl::OkStatus();

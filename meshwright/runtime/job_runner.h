@@ -102,18 +102,26 @@ class JobRunner : public Runner {
   absl::Status CheckGiven(int64_t parameter) const;
   absl::StatusOr<int64_t> FindSettable(const std::string& name) const;
   absl::Status SetParameter(int64_t number, Tensor tensor);
-  // From bytes that are lent, to devices of this process.
-  absl::Status SendParameter(int64_t number, const LentTensor& tensor);
+  // Of a whole parameter, or of the part that a micro-batch gets.
+  struct Given {
+    absl::Span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+    bool is_lent = false;  // The owner wants them back.
+  };
+  absl::Status SendParameter(int64_t number, const Given& given);
+  absl::Status SendPart(int64_t number, int64_t micro_batch, const Given& part);
   absl::Status SendShard(const ParameterShard& at, const Sharding& sharding,
-                         absl::Span<const std::byte> whole,
-                         const std::shared_ptr<const void>& owner);
+                         const Given& whole);
   struct ArrayAt {
     const Sharding* sharding;
     const Mesh* mesh;
+    ElementType type;
   };
   ArrayAt PlaceOf(ShardAt::Kind kind, int64_t index) const;
-  absl::StatusOr<Tensor> ReadArray(ShardAt::Kind kind, int64_t index,
-                                   bool check_copies) const;
+  absl::StatusOr<Tensor> ReadArray(ShardAt::Kind kind, int64_t index) const;
+  absl::Status ReadArrayInto(ShardAt::Kind kind, int64_t index,
+                             absl::Span<std::byte> whole) const;
+  absl::Status CheckCopies(ShardAt::Kind kind, int64_t index) const;
 
   const Module& module_;
   const Job& job_;

@@ -2,6 +2,7 @@
 #ifndef MESHWRIGHT_RUNTIME_JOB_SITE_H_
 #define MESHWRIGHT_RUNTIME_JOB_SITE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,10 +16,10 @@
 #include "absl/types/span.h"
 #include "meshwright/checkpoint/shard_file.h"
 #include "meshwright/data/dataset_spec.h"
+#include "meshwright/engine/client.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/save_plan.h"
 #include "meshwright/schedule/simulate.h"
-#include "meshwright/state/tensor.h"
 
 namespace meshwright {
 
@@ -107,15 +108,16 @@ class JobSite {
   absl::Status Feed(const DatasetSpec* spec, int64_t position);
   std::optional<int64_t> position() const { return position_; }
 
-  virtual absl::Status Set(const ParameterShard& at, Tensor shard) = 0;
+  virtual absl::Status Set(const ParameterShard& at,
+                           const HostArray& shard) = 0;
   // Runs `count` steps. kFailedPrecondition if a parameter has no value.
   // `meanwhile`, if given, is called once they have begun; what it Sets is for
   // the steps after these.
   virtual absl::StatusOr<std::vector<StepReport>> Steps(
       int64_t count, const std::function<absl::Status()>& meanwhile) = 0;
-  // In the order of `shards`.
-  virtual absl::StatusOr<std::vector<Tensor>> Read(
-      absl::Span<const ShardAt> shards) = 0;
+  // Each of the shards into its place, of exactly as many bytes.
+  virtual absl::Status Read(absl::Span<const ShardAt> shards,
+                            absl::Span<const absl::Span<std::byte>> into) = 0;
 
   // Loads a job that computes the state of this one (init_job.h) on the same
   // devices; it must be destroyed before this one.

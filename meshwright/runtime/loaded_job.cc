@@ -1,11 +1,14 @@
 #include "meshwright/runtime/loaded_job.h"
 
+#include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_collectives.h"
+#include "meshwright/runtime/host_memory.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/peak_memory.h"
 #include "meshwright/runtime/state_files.h"
@@ -84,31 +87,37 @@ absl::Status LoadedJob::CheckPart(const proto::TensorPart& part) const {
 absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   MW_RETURN_IF_ERROR(CheckPart(part));
   const Job& job = executor_->job();
-  Tensor& shard = coming_[{part.index(), part.stage(), part.micro_batch(),
-                           part.devices(0)}];
-  if (shard.type == ElementType::kInvalid) {
-    shard.type = job.parameters[part.index()].shape.element_type;
-    shard.dimensions =
+  const auto key = std::make_tuple(part.index(), part.stage(),
+                                   part.micro_batch(), part.devices(0));
+  Coming& shard = coming_[key];
+  if (shard.data == nullptr) {
+    shard.shape = {
+        job.parameters[part.index()].shape.element_type,
         LocalDimensions(job.layout.parameters.at({part.index(), part.stage()}),
-                        job.layout.meshes[part.stage()]);
-    shard.data.resize(BufferShape{shard.type, shard.dimensions}.host_bytes());
+                        job.layout.meshes[part.stage()])};
+    shard.bytes = shard.shape.host_bytes();
+    shard.data = AllocateHostMemory(shard.bytes);
   }
   const auto size = static_cast<int64_t>(part.bytes().size());
-  if (part.offset() < 0 || part.offset() + size > std::ssize(shard.data)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        job.parameters[part.index()].name, " has ", shard.data.size(),
-        " bytes on a device, not ", part.offset() + size));
+  if (part.offset() < 0 || part.offset() + size > shard.bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(job.parameters[part.index()].name, " has ", shard.bytes,
+                     " bytes on a device, not ", part.offset() + size));
   }
-  shard.data.replace(part.offset(), size, part.bytes());
+  std::memcpy(shard.data.get() + part.offset(), part.bytes().data(),
+              part.bytes().size());
   if (!part.last()) return absl::OkStatus();
-  auto whole = coming_.extract(
-      {part.index(), part.stage(), part.micro_batch(), part.devices(0)});
+  const auto whole = coming_.extract(key);
+  Coming& come = whole.mapped();
   return executor_->Set(
       {.parameter = part.index(),
        .stage = part.stage(),
        .micro_batch = part.micro_batch(),
        .devices = {part.devices().begin(), part.devices().end()}},
-      std::move(whole.mapped()));
+      {.bytes = {reinterpret_cast<const std::byte*>(come.data.get()),
+                 static_cast<size_t>(come.bytes)},
+       .shape = std::move(come.shape),
+       .owner = come.data});
 }
 
 absl::Status LoadedJob::Feed(const proto::FeedData& feed) {
@@ -162,17 +171,22 @@ absl::Status LoadedJob::Read(
       return absl::InvalidArgumentError(
           absl::StrCat("array ", at.index, " is not on device ", at.device));
     }
-    MW_ASSIGN_OR_RETURN(const Tensor shard, executor_->Read(at));
-    MW_RETURN_IF_ERROR(ForEachPart(
-        shard.data, [&](int64_t offset, absl::string_view bytes, bool last) {
-          proto::TensorPart part;
-          part.set_id(id);
-          part.set_index(i);
-          part.set_offset(offset);
-          part.set_bytes(std::string(bytes));
-          part.set_last(last);
-          return send(std::move(part));
-        }));
+    MW_ASSIGN_OR_RETURN(const BufferShape shape, executor_->ShapeOf(at));
+    const size_t size = shape.host_bytes();
+    const std::shared_ptr<char> shard = AllocateHostMemory(shape.host_bytes());
+    MW_RETURN_IF_ERROR(
+        executor_->Read(at, {reinterpret_cast<std::byte*>(shard.get()), size}));
+    MW_RETURN_IF_ERROR(
+        ForEachPart({shard.get(), size},
+                    [&](int64_t offset, absl::string_view bytes, bool last) {
+                      proto::TensorPart part;
+                      part.set_id(id);
+                      part.set_index(i);
+                      part.set_offset(offset);
+                      part.set_bytes(std::string(bytes));
+                      part.set_last(last);
+                      return send(std::move(part));
+                    }));
   }
   return absl::OkStatus();
 }

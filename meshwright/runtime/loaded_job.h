@@ -81,7 +81,12 @@ class LoadedJob {
   std::thread writer_;  // Of the most recent copy.
   int64_t memory_bytes_ = 0;
   // Incomplete shards, by parameter, stage, micro-batch and first device.
-  std::map<std::tuple<int64_t, int32_t, int64_t, int64_t>, Tensor> coming_;
+  struct Coming {
+    BufferShape shape = {};
+    int64_t bytes = 0;
+    std::shared_ptr<char> data = nullptr;
+  };
+  std::map<std::tuple<int64_t, int32_t, int64_t, int64_t>, Coming> coming_;
 };
 
 }  // namespace meshwright

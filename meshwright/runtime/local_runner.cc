@@ -41,8 +41,8 @@ class LocalSite : public JobSite {
 
   const Job& job() const override { return executor_->job(); }
 
-  absl::Status Set(const ParameterShard& at, Tensor shard) override {
-    return executor_->Set(at, std::move(shard));
+  absl::Status Set(const ParameterShard& at, const HostArray& shard) override {
+    return executor_->Set(at, shard);
   }
 
   absl::StatusOr<std::vector<StepReport>> Steps(
@@ -60,13 +60,12 @@ class LocalSite : public JobSite {
     return reports;
   }
 
-  absl::StatusOr<std::vector<Tensor>> Read(
-      absl::Span<const ShardAt> shards) override {
-    std::vector<Tensor> read;
-    for (const ShardAt& at : shards) {
-      MW_ASSIGN_OR_RETURN(read.emplace_back(), executor_->Read(at));
+  absl::Status Read(absl::Span<const ShardAt> shards,
+                    absl::Span<const absl::Span<std::byte>> into) override {
+    for (size_t i = 0; i < shards.size(); ++i) {
+      MW_RETURN_IF_ERROR(executor_->Read(shards[i], into[i]));
     }
-    return read;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override {

@@ -1,12 +1,13 @@
 #include "meshwright/runtime/remote_site.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/engine/buffer_shape.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/remote_write.h"
 #include "meshwright/runtime/state_messages.h"
@@ -71,27 +72,31 @@ absl::Status RemoteSite::aborted() {
   return abortion_->why;
 }
 
-absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
+absl::Status RemoteSite::Set(const ParameterShard& at, const HostArray& shard) {
   MW_RETURN_IF_ERROR(failure_);
+  const absl::string_view data(
+      reinterpret_cast<const char*>(shard.bytes.data()), shard.bytes.size());
   for (size_t number = 0; number < team_.size(); ++number) {
-    proto::WorkerCommand command;
-    command.set_job(number_->id);
-    proto::TensorPart& part = *command.mutable_set();
-    part.set_index(at.parameter);
-    part.set_stage(at.stage);
-    part.set_micro_batch(at.micro_batch);
+    proto::TensorPart head;
+    head.set_index(at.parameter);
+    head.set_stage(at.stage);
+    head.set_micro_batch(at.micro_batch);
     for (const int64_t device : at.devices) {
       if (job_.devices[at.stage][device].worker == static_cast<int>(number)) {
-        part.add_devices(device);
+        head.add_devices(device);
       }
     }
-    if (part.devices().empty()) continue;
+    if (head.devices().empty()) continue;
     const absl::Status sent = ForEachPart(
-        shard.data, [&](int64_t offset, absl::string_view bytes, bool last) {
+        data, [&](int64_t offset, absl::string_view bytes, bool last) {
+          proto::WorkerCommand command;
+          command.set_job(number_->id);
+          proto::TensorPart& part = *command.mutable_set();
+          part = head;
           part.set_offset(offset);
           part.set_bytes(std::string(bytes));
           part.set_last(last);
-          return team_[number]->Post(command);
+          return team_[number]->Post(std::move(command));
         });
     if (!sent.ok()) return Fail({}, sent);
   }
@@ -233,71 +238,55 @@ absl::Status RemoteSite::ReadState(const StateMap& map,
   return Direct(command, absl::InfiniteDuration());
 }
 
-absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(
-    absl::Span<const ShardAt> shards) {
+absl::Status RemoteSite::Read(absl::Span<const ShardAt> shards,
+                              absl::Span<const absl::Span<std::byte>> into) {
   MW_RETURN_IF_ERROR(failure_);
-  std::vector<Tensor> read;
-  // By worker: which of `shards` are requested from it.
-  std::vector<std::vector<size_t>> asked(team_.size());
+  std::vector<proto::WorkerCommand> commands(team_.size());
+  wanted_.assign(team_.size(), {});
+  const absl::Cleanup done = [this] { wanted_.clear(); };
   for (size_t i = 0; i < shards.size(); ++i) {
     const ShardAt& at = shards[i];
-    read.push_back(EmptyShard(at));
     const int32_t stage = at.kind == ShardAt::Kind::kState
                               ? job_.step.homes[at.index]
                               : job_.StageOfOutput(at.index);
-    asked[job_.devices[stage][at.device].worker].push_back(i);
+    const int worker = job_.devices[stage][at.device].worker;
+    wanted_[worker].into.push_back(into[i]);
+    proto::ShardWanted& shard = *commands[worker].mutable_read()->add_shards();
+    shard.set_output(at.kind == ShardAt::Kind::kOutput);
+    shard.set_index(at.index);
+    shard.set_device(at.device);
   }
   Replies ids;
   for (size_t number = 0; number < team_.size(); ++number) {
-    proto::WorkerCommand command;
-    command.set_job(number_->id);
-    for (const size_t i : asked[number]) {
-      proto::ShardWanted& wanted = *command.mutable_read()->add_shards();
-      wanted.set_output(shards[i].kind == ShardAt::Kind::kOutput);
-      wanted.set_index(shards[i].index);
-      wanted.set_device(shards[i].device);
-    }
     ids.push_back(0);
-    if (asked[number].empty()) continue;
-    absl::StatusOr<uint64_t> id = team_[number]->Command(std::move(command));
+    if (wanted_[number].into.empty()) continue;
+    commands[number].set_job(number_->id);
+    absl::StatusOr<uint64_t> id =
+        team_[number]->Command(std::move(commands[number]));
     if (!id.ok()) return Fail(ids, id.status());
-    ids.back() = *id;
+    wanted_[number].id = ids.back() = *id;
   }
   MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, nullptr));
-  for (size_t number = 0; number < team_.size(); ++number) {
-    for (const proto::TensorPart& part :
-         team_[number]->TakeParts(ids[number])) {
-      std::string& data = read[asked[number].at(part.index())].data;
-      if (part.offset() < 0 ||
-          part.offset() + std::ssize(part.bytes()) > std::ssize(data)) {
+  return TakeParts();
+}
+
+absl::Status RemoteSite::TakeParts() {
+  for (size_t number = 0; number < wanted_.size(); ++number) {
+    const Wanted& wanted = wanted_[number];
+    if (wanted.id == 0) continue;
+    for (const proto::TensorPart& part : team_[number]->TakeParts(wanted.id)) {
+      const auto size = static_cast<int64_t>(part.bytes().size());
+      if (part.index() < 0 || part.index() >= std::ssize(wanted.into) ||
+          part.offset() < 0 ||
+          part.offset() + size > std::ssize(wanted.into[part.index()])) {
         return absl::InternalError(absl::StrCat(
             team_[number]->name(), " sent a shard of another size"));
       }
-      data.replace(part.offset(), part.bytes().size(), part.bytes());
+      std::memcpy(wanted.into[part.index()].data() + part.offset(),
+                  part.bytes().data(), part.bytes().size());
     }
   }
-  return read;
-}
-
-Tensor RemoteSite::EmptyShard(const ShardAt& at) const {
-  Tensor shard;
-  if (at.kind == ShardAt::Kind::kState) {
-    const int32_t stage = job_.step.homes[at.index];
-    shard.type = job_.parameters[at.index].shape.element_type;
-    shard.dimensions =
-        LocalDimensions(job_.layout.parameters.at({at.index, stage}),
-                        job_.layout.meshes[stage]);
-  } else {
-    const StageInput& output = job_.step.outputs[at.index];
-    shard.type = output.kind == StageInput::Kind::kValue
-                     ? job_.step.values[output.index].shape.element_type
-                     : job_.parameters[output.index].shape.element_type;
-    shard.dimensions =
-        LocalDimensions(job_.ShardingOfOutput(at.index),
-                        job_.layout.meshes[job_.StageOfOutput(at.index)]);
-  }
-  shard.data.resize(BufferShape{shard.type, shard.dimensions}.host_bytes());
-  return shard;
+  return absl::OkStatus();
 }
 
 void RemoteSite::Merge(std::vector<StepReport>* reports) {
@@ -330,6 +319,8 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
     status = watch_->Wait(team_, limit, [&] {
       bool is_done = true;
       failed.Update(aborted());
+      // Not more of them wait than have just come.
+      failed.Update(TakeParts());
       for (size_t number = 0; number < left.size(); ++number) {
         failed.Update(team_[number]->TakeFailure());
         proto::Reply reply;

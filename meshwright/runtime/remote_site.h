@@ -40,13 +40,13 @@ class RemoteSite : public JobSite {
   int64_t number() const { return number_->id; }
 
   // Queued; errors are returned by the next Steps or Read.
-  absl::Status Set(const ParameterShard& at, Tensor shard) override;
+  absl::Status Set(const ParameterShard& at, const HostArray& shard) override;
   // kUnavailable, naming the worker and the last step that all completed, if
   // one is lost; from then on always.
   absl::StatusOr<std::vector<StepReport>> Steps(
       int64_t count, const std::function<absl::Status()>& meanwhile) override;
-  absl::StatusOr<std::vector<Tensor>> Read(
-      absl::Span<const ShardAt> shards) override;
+  absl::Status Read(absl::Span<const ShardAt> shards,
+                    absl::Span<const absl::Span<std::byte>> into) override;
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;
   absl::Status Adopt(JobSite& init,
                      const std::vector<int64_t>& parameters) override;
@@ -98,7 +98,8 @@ class RemoteSite : public JobSite {
   // Ends the job everywhere, and returns who is to blame.
   absl::Status Fail(const Replies& ids, absl::Status first);
   absl::Status aborted();
-  Tensor EmptyShard(const ShardAt& at) const;
+  // Puts the parts of shards that have come where they are wanted.
+  absl::Status TakeParts();
 
   const Job job_;
   const std::shared_ptr<const JobNumber> number_;
@@ -111,6 +112,13 @@ class RemoteSite : public JobSite {
     int workers = 0;  // That have run it.
   };
   std::map<int64_t, Underway> underway_;
+  // A Read in progress: by worker, its reply's number, and where the shards go
+  // that were requested from it.
+  struct Wanted {
+    uint64_t id = 0;
+    std::vector<absl::Span<std::byte>> into;
+  };
+  std::vector<Wanted> wanted_;
   uint64_t next_save_ = 0;
   bool is_adopted_ = false;  // Workers have unloaded it.
   absl::Status failure_;

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/counter_step_for_test.h"
+#include "meshwright/runtime/host_array.h"
 #include "meshwright/runtime/scripted_worker_for_test.h"
 #include "meshwright/runtime/worker_threads_for_test.h"
 
@@ -44,8 +45,9 @@ class RemoteSiteTest : public testing::Test {
   // Values on some of the devices.
   static absl::Status Give(JobSite& site, std::vector<int64_t> devices) {
     for (const int64_t parameter : {0, 1}) {
-      const absl::Status set = site.Set(
-          {.parameter = parameter, .devices = devices}, FloatsForTest("", {1}));
+      const absl::Status set =
+          site.Set({.parameter = parameter, .devices = devices},
+                   AsHostArray(FloatsForTest("", {1})));
       if (!set.ok()) return set;
     }
     return absl::OkStatus();

@@ -101,7 +101,8 @@ class Message:
     fields: list[tuple[int, int, int | bytes]] = field(default_factory=list)
 
     @classmethod
-    def parse(cls, data: bytes) -> "Message":
+    def parse(cls, data: bytes | memoryview) -> "Message":
+        """Of a memoryview, bytes remain where they are, as such views."""
         return cls(list(scan(data)))
 
     def serialize(self) -> bytes:
@@ -123,7 +124,7 @@ class Message:
         return next((value for n, _, value in self.fields if n == number), default)
 
     def text(self, number: int) -> str:
-        return self.first(number, b"").decode()
+        return bytes(self.first(number, b"")).decode()
 
     def child(self, number: int) -> "Message":
         """A copy of a nested message; empty if the field is absent."""
@@ -133,7 +134,7 @@ class Message:
         """A repeated integer field, packed or not."""
         values = []
         for value in self.all(number):
-            values += unpack(value) if isinstance(value, bytes) else [value]
+            values += [value] if isinstance(value, int) else unpack(value)
         return values
 
     def add(self, number: int, value: "int | bytes | str | Message") -> None:

@@ -14,12 +14,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from meshwright.client import shared_memory
+from meshwright.client import messages, shared_memory
 from meshwright.client.channel import Service
 from meshwright.client.engine import find_program
 from meshwright.client.loans import SHARED_BYTES, Loans, NoAnswer
 from meshwright.client.shared_memory import SharedMemory
 from meshwright.errors import MeshwrightError
+from meshwright.wire import Message
 
 LARGE = SHARED_BYTES  # Elements of at least a byte each.
 DTYPES = [
@@ -388,3 +389,20 @@ def test_engines_refuse_other_files(words, want, tmp_path):
             timeout=30,
         )
     assert done.returncode == 2 and want in done.stderr
+
+
+def test_messages_take_bytes_from_where_they_are():
+    """Copied once, when a message is put together; read without a copy."""
+    array = np.arange(3 << 18, dtype=np.float32)  # In two parts.
+    with Loans(None) as loans:
+        parts = list(messages.tensor_parts([("w", array)], loans))
+        assert len(parts) == 2
+        for part in parts:
+            piece = np.frombuffer(part.pieces[-1], np.uint8)
+            assert np.shares_memory(piece, array)
+        sent = messages.step_parts(b"", parts)
+        found = {}
+        reader = messages.TensorReader(found.__setitem__, loans)
+        for message in list(sent)[1:]:
+            reader.add(Message.parse(memoryview(message)).first(2))
+    np.testing.assert_array_equal(found["w"], array)

@@ -268,7 +268,7 @@ class Service:
         return NoAnswer(text)
 
 
-def _first(parts: Iterator[bytes], size: int) -> list[bytes]:
+def _first(parts: Iterator[messages.Part], size: int) -> list[messages.Part]:
     """Those that begin within so many bytes."""
     found, total = [], 0
     for part in parts:

@@ -17,7 +17,7 @@ from meshwright.client.host_arrays import (
 )
 from meshwright.client.loans import Loans
 from meshwright.client.shared_memory import Region
-from meshwright.wire import FIXED64, Message
+from meshwright.wire import BYTES, FIXED64, Message, encode_varint
 
 PART_BYTES = 2 << 20
 # Upload.What.
@@ -52,7 +52,7 @@ def init_parts(
     for start in range(0, len(module or b""), PART_BYTES):
         yield _message((2, module[start : start + PART_BYTES]))
     for part in tensor_parts(tensors, loans):
-        yield _message((3, part))
+        yield _wrapped((3, part))
 
 
 def step_begin(
@@ -62,20 +62,20 @@ def step_begin(
     return begin + _message(*((4, _region(one)) for one in into)) if into else begin
 
 
-def step_parts(begin: bytes, parts: Iterable[bytes]) -> Iterator[bytes]:
+def step_parts(begin: bytes, parts: Iterable["Part"]) -> Iterator[bytes]:
     yield _message((1, begin))
     for part in parts:
-        yield _message((2, part))
+        yield _wrapped((2, part))
 
 
-def step_request(begin: bytes, parts: Iterable[bytes]) -> bytes:
+def step_request(begin: bytes, parts: Iterable["Part"]) -> bytes:
     """All in one message: tensors of one part each."""
-    return _message((1, begin), *((2, part) for part in parts))
+    return _message((1, begin)) + _wrapped(*((2, part) for part in parts))
 
 
 def read_steps(reply: bytes) -> tuple[list[StepDone], list[bytes]]:
     """The steps that are done, and the parts of tensors."""
-    message = Message.parse(reply)
+    message = Message.parse(memoryview(reply))
     return [read_step(step) for step in message.all(1)], message.all(2)
 
 
@@ -126,7 +126,7 @@ def read_bytes(reply: bytes) -> bytes:
 
 def read_step(reply: bytes) -> "StepDone | bytes":
     """A step that is done, or part of a tensor."""
-    message = Message.parse(reply)
+    message = Message.parse(memoryview(reply))
     part = message.first(5)
     if part is not None:
         return part
@@ -144,7 +144,7 @@ class TensorReader:
         self._array = self._bytes = None
 
     def add(self, part: bytes) -> None:
-        message = Message.parse(part)
+        message = Message.parse(memoryview(part))
         if message.first(7) is not None:
             name, dtype = message.text(1), dtype_of(message.text(2))
             self._done(name, self._loans.array(name, dtype, message.integers(3)))
@@ -159,9 +159,17 @@ class TensorReader:
             self._done(self._name, self._array)
 
 
-def tensor_parts(
-    tensors: Iterable[tuple[str, object]], loans: Loans
-) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class Part:
+    """A message of these bytes; those of arrays are where they were."""
+
+    pieces: tuple
+
+    def __len__(self) -> int:
+        return sum(map(len, self.pieces))
+
+
+def tensor_parts(tensors: Iterable[tuple[str, object]], loans: Loans) -> Iterator[Part]:
     """Of arrays of any order and of NumPy's types: each byte is copied once, to shared
     memory or into messages."""
     import numpy as np
@@ -172,7 +180,7 @@ def tensor_parts(
         if region is not None:
             np.copyto(region.array(dtype, array.shape), array, casting="unsafe")
             place = _message((6, 1), (7, _region(region)))
-            yield _head(name, dtype, array.shape) + place
+            yield Part((_head(name, dtype, array.shape) + place,))
             continue
         array = np.asarray(array, dtype, order="C")
         data = bytes_of(array)
@@ -180,7 +188,8 @@ def tensor_parts(
             part = data[start : start + PART_BYTES]
             last = start + len(part) == len(data)
             head = _head(name, dtype, array.shape) if start == 0 else _name(name)
-            yield head + _message((4, start), (5, part), (6, int(last)))
+            head += _message((4, start), (6, int(last))) + _key(5, len(part))
+            yield Part((head, part))
 
 
 # Steps are alike, and so is what says what their tensors are.
@@ -200,6 +209,19 @@ def _name(name: str) -> bytes:
 def _head(name: str, dtype, shape: tuple[int, ...]) -> bytes:
     dimensions = ((3, size) for size in shape)
     return _message((1, name), (2, type_name(dtype)), *dimensions)
+
+
+def _wrapped(*parts: tuple[int, Part]) -> bytes:
+    """A message whose fields, by number, are messages."""
+    pieces = []
+    for number, part in parts:
+        pieces += [_key(number, len(part)), *part.pieces]
+    return b"".join(pieces)
+
+
+def _key(number: int, size: int) -> bytes:
+    """What comes before so many bytes of a field."""
+    return encode_varint(number << 3 | BYTES) + encode_varint(size)
 
 
 def _region(region: Region | None) -> bytes:
