@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "meshwright/base/check.h"
-#include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
 namespace {
@@ -100,22 +99,6 @@ Rule FallbackRule(const Instruction& instruction) {
   }
   add(instruction.shape, rule.results);
   return rule;
-}
-
-std::optional<Rule> OtherRuleFor(const Instruction& instruction) {
-  const OpcodeEntry& entry = EntryFor(instruction.opcode);
-  if (entry.other_factors == nullptr) return std::nullopt;
-  return entry.other_factors(instruction);
-}
-
-Rule RuleFor(const Instruction& instruction) {
-  const OpcodeEntry& entry = EntryFor(instruction.opcode);
-  if (entry.factors != nullptr) {
-    if (std::optional<Rule> rule = entry.factors(instruction)) {
-      return *std::move(rule);
-    }
-  }
-  return FallbackRule(instruction);
 }
 
 Sharding OperandSharding(const Rule& rule, const Strategy& strategy,

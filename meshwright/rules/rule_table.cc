@@ -1,6 +1,8 @@
 #include "meshwright/rules/rule_table.h"
 
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/families.h"
@@ -141,6 +143,22 @@ const OpcodeEntry& EntryFor(Opcode opcode) {
     return entries;
   }();
   return (*table)[static_cast<size_t>(opcode)];
+}
+
+std::optional<Rule> OtherRuleFor(const Instruction& instruction) {
+  const OpcodeEntry& entry = EntryFor(instruction.opcode);
+  if (entry.other_factors == nullptr) return std::nullopt;
+  return entry.other_factors(instruction);
+}
+
+Rule RuleFor(const Instruction& instruction) {
+  const OpcodeEntry& entry = EntryFor(instruction.opcode);
+  if (entry.factors != nullptr) {
+    if (std::optional<Rule> rule = entry.factors(instruction)) {
+      return *std::move(rule);
+    }
+  }
+  return FallbackRule(instruction);
 }
 
 }  // namespace meshwright
