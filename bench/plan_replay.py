@@ -1,8 +1,8 @@
 """The same plans as before? Replays recorded plans and names every difference.
 
-    ./mw bench plan_replay              # tiny and published sizes, about an hour
+    ./mw bench plan_replay              # tiny and published sizes, minutes
     ./mw bench plan_replay --quick      # what CI runs
-    ./mw bench plan_replay gpt moe:10b  # cases whose name holds one of these
+    ./mw bench plan_replay gpt vit:huge # cases whose name holds one of these
     ./mw bench plan_replay --update     # records what is planned now
 
 A record is what a plan decides and promises: mesh, stages, micro-batches, schedule,

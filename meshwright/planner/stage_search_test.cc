@@ -114,7 +114,8 @@ std::vector<Recompute> PoliciesBeside(Recompute recompute) {
   const Module module = ReadTiny("bert");
   const Cluster cluster = *ParseClusterSpec("h200:4", {});
   const Rates rates = AssumedRates(cluster);
-  const PlanRequest request{.stages = 2, .time_limit_seconds = 3600};
+  const PlanRequest request{
+      .micro_batches = 4, .stages = 2, .time_limit_seconds = 3600};
   const PlanTask task{
       module,  cluster,          rates,
       request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};

@@ -1,6 +1,7 @@
 #include "meshwright/planner/stages_that_fit.h"
 
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -11,6 +12,29 @@
 namespace meshwright {
 namespace {
 
+// The candidates of a step, and what they are lowered with.
+struct Searched {
+  const char* spec = "h200:4";
+  const PlanRequest request{.recompute = Recompute::kNone,
+                            .time_limit_seconds = 3600};
+  const Module module = ReadTiny("bert");
+  const Cluster cluster = *ParseClusterSpec(spec, {});
+  const Rates rates = AssumedRates(cluster);
+  const PlanTask task{
+      module,  cluster,          rates,
+      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
+  const MeshSearch search{task};
+  Variants variants{module, task.context};
+  const absl::StatusOr<std::vector<StageCandidate>> staged =
+      BestStages(task, search, nullptr, variants, [](const Alternative&) {});
+};
+
+// Searched once: by far the most of what these tests take.
+Searched& Candidates() {
+  static Searched* const searched = new Searched();
+  return *searched;
+}
+
 struct Lowered {
   int candidates = 0;
   int written = 0;
@@ -19,30 +43,19 @@ struct Lowered {
 
 // Lowers candidates that are all estimated to take next to no time.
 Lowered LowerAll(double seconds_left, double whole_seconds) {
-  const Module module = ReadTiny("bert");
-  const Cluster cluster = *ParseClusterSpec("h200:8", {});
-  const Rates rates = AssumedRates(cluster);
-  const PlanRequest request{.time_limit_seconds = 3600};
-  const PlanTask task{
-      module,  cluster,          rates,
-      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
-  const MeshSearch search(task);
-  Variants variants(module, task.context);
-  Plan without(PlannedLayout{.mesh = *Mesh::Parse("data=4")});
-  without.predicted.step_seconds = 1;
-  auto staged =
-      BestStages(task, search, &without, variants, [](const Alternative&) {});
-  EXPECT_TRUE(staged.ok()) << staged.status();
-  for (StageCandidate& one : *staged) one.seconds = 1e-9;
-  Lowered lowered{.candidates = static_cast<int>(staged->size())};
-  EXPECT_GT(lowered.candidates, 3);
+  const Searched& of = Candidates();
+  EXPECT_TRUE(of.staged.ok()) << of.staged.status();
+  std::vector<StageCandidate> staged = *of.staged;
+  for (StageCandidate& one : staged) one.seconds = 1e-9;
+  Lowered lowered{.candidates = static_cast<int>(staged.size())};
+  EXPECT_GT(lowered.candidates, 2);
   const auto plan =
-      FinishBestFirst(task, search, seconds_left, whole_seconds, *staged,
+      FinishBestFirst(of.task, of.search, seconds_left, whole_seconds, staged,
                       [&](const StageCandidate&, const auto& written) {
                         lowered.written += written.ok() ? 1 : 0;
                       });
   EXPECT_TRUE(plan.ok()) << plan.status();
-  lowered.left = static_cast<int>(staged->size());
+  lowered.left = static_cast<int>(staged.size());
   return lowered;
 }
 
@@ -66,27 +79,18 @@ TEST(FinishBestFirst, LowersNoneThatCannotBeatThePlanWithoutStages) {
   EXPECT_EQ(lowered.left, 0);
 }
 
-// Ones that would have to be far quicker than estimated: only even stages might
-// do, and some numbers of stages cannot be even.
+// One that would have to be far quicker than estimated: only even stages might
+// do, and this step's cannot be.
 TEST(FinishBestFirst, SearchesNoStagesThatCannotBeEvenEnough) {
-  const Module module = ReadTiny("bert");
-  const Cluster cluster = *ParseClusterSpec("h200:8", {});
-  const Rates rates = AssumedRates(cluster);
-  const PlanRequest request{.time_limit_seconds = 3600};
-  const PlanTask task{
-      module,  cluster,          rates,
-      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
-  const MeshSearch search(task);
-  Variants variants(module, task.context);
-  const auto staged =
-      BestStages(task, search, nullptr, variants, [](const Alternative&) {});
-  ASSERT_TRUE(staged.ok()) << staged.status();
+  const Searched of{.spec = "h200:8",
+                    .request = {.stages = 8, .time_limit_seconds = 3600}};
+  ASSERT_TRUE(of.staged.ok()) << of.staged.status();
   int refused = 0;
-  for (StageCandidate one : *staged) {
+  for (StageCandidate one : *of.staged) {
     one.seconds = 1000;
     const auto finish = [&](double whole_seconds) {
       std::vector<StageCandidate> alone = {one};
-      return FinishBestFirst(task, search, 3600, whole_seconds, alone,
+      return FinishBestFirst(of.task, of.search, 3600, whole_seconds, alone,
                              [](const auto&, const auto&) {});
     };
     const auto plan = finish(/*whole_seconds=*/1);

@@ -3,7 +3,7 @@
     run(HERE / "mlp_step.py", path)
     run("-m", "meshwright.zoo", "lower", "gpt", "tiny", "-o", path)
 
-Importing JAX takes ten times as long as lowering a small step. One process does so, and
+Importing JAX takes longer than lowering a small step. One process does so, and
 makes a copy of itself for every script (fork), which is at its beginning then: no
 device was asked for before, nothing was traced, and the script's environment is set.
 """

@@ -13,8 +13,11 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("layers", [(0, 2), (0, 1, 2)])
+# What no stage names is of a stage beside it.
+@pytest.mark.parametrize(
+    ("name", "layers"),
+    [("linen_transformer", (0, 2)), ("transformers_llama", (0, 1, 2))],
+)
 def test_stages_by_layer_equal_one_device(cli, tmp_path, name, layers):
     patterns = CASES[name]
     meshes = ["data=2,model=2", "data=2", "data=1"]

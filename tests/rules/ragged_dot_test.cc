@@ -73,7 +73,7 @@ TEST(RaggedDotRule, RowsHaveTheirMatrix) {
   EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kReduced);
   EXPECT_EQ(KindOf(rule, 1, 0), FactorKind::kReduced);
   EXPECT_EQ(KindOf(rule, 1, 2), FactorKind::kKept);
-  for (uint64_t seed = 1; seed < 5; ++seed) {
+  for (uint64_t seed = 1; seed <= (IsLong() ? 4 : 2); ++seed) {
     EXPECT_EQ(CheckRule(kRows, {.seed = seed}), absl::OkStatus());
   }
 }
@@ -83,7 +83,7 @@ TEST(RaggedDotRule, AProductForEachGroup) {
   EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kReduced);
   EXPECT_EQ(KindOf(rule, 1, 1), FactorKind::kKept);
   EXPECT_EQ(rule.factors[rule.results[0][0][0]].kind, FactorKind::kKept);
-  for (uint64_t seed = 1; seed < 5; ++seed) {
+  for (uint64_t seed = 1; seed <= (IsLong() ? 4 : 2); ++seed) {
     EXPECT_EQ(CheckRule(kProducts, {.seed = seed}), absl::OkStatus());
   }
 }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/rules/rule.h"
 #include "tests/rules/one_op.h"
@@ -36,10 +37,17 @@ std::vector<Strategy> SampleStrategies(const BuiltOp& op, const Rule& rule,
                                        const Mesh& mesh, Random& random,
                                        int32_t count);
 
+// Without MW_LONG two: what is split over one axis or two is among what is
+// split over three.
+inline std::vector<std::string> UsualMeshes() {
+  if (!IsLong()) return {"a=2,b=2,c=2", "a=3,b=2"};
+  return {"2", "a=2,b=2", "a=2,b=2,c=2", "a=3,b=2"};
+}
+
 struct CheckOptions {
   uint64_t seed = 1;
   int32_t count = 12;  // Strategies per mesh.
-  std::vector<std::string> meshes = {"2", "a=2,b=2", "a=2,b=2,c=2", "a=3,b=2"};
+  std::vector<std::string> meshes = UsualMeshes();
   bool fallback = false;  // What the rule should be.
 };
 inline const CheckOptions kQuick = {.count = 6,

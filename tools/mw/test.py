@@ -352,7 +352,13 @@ def _counted(argv, log_name: str, counts: str, task: Task, env=None) -> Outcome:
 
 
 def _env() -> dict[str, str]:
-    return {**RUNTIME_ENV, "XLA_FLAGS": XLA_FLAGS, "XDG_CACHE_HOME": str(USER_CACHE)}
+    return {
+        **RUNTIME_ENV,
+        "XLA_FLAGS": XLA_FLAGS,
+        "XDG_CACHE_HOME": str(USER_CACHE),
+        # Otherwise every script would compile our package again.
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
 
 
 def _read_counts(log: Path, counts: str) -> Outcome:
