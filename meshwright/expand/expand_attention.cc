@@ -41,10 +41,11 @@ class Expander {
     Instruction* sum = builder_.Binary(Opcode::kAdd, largest,
                                        builder_.Unary(Opcode::kLog, total));
     weights =
-        OfSegments(builder_.Binary(Opcode::kDivide, weights, OverKeys(total)));
+        OfUsed(builder_.Binary(Opcode::kDivide, weights, OverKeys(total)));
     Instruction* output = Product(Narrow(Dropped(weights)), 4, Keys(2), 2);
     std::vector<Instruction*> results = {AsResult(output, 0)};
     if (of_.results[1] == Tensor::kLogSumExp) {
+      if (HasLengths()) sum = ZeroIfUnused(sum);
       sum = builder_.Reshape(sum, {of_.batch, of_.query_heads, of_.queries});
       results.push_back(of_.segments > 1 ? BySegment(sum, queries_, builder_)
                                          : sum);
@@ -59,7 +60,7 @@ class Expander {
     if (of_.segments > 1) sum = ByPosition(sum, queries_, builder_);
     sum = builder_.Reshape(sum,
                            {of_.batch, of_.key_heads, Shared(), of_.queries});
-    Instruction* weights = OfSegments(builder_.Unary(
+    Instruction* weights = OfUsed(builder_.Unary(
         Opcode::kExponential, Minus(Scores(query, Keys(1)), sum)));
     const int32_t output = of_.OperandOf(Tensor::kBias) < 0 ? 5 : 6;
     Instruction* inner =
@@ -220,15 +221,28 @@ class Expander {
   Instruction* OfKeys(Instruction* value, const Instruction* scores) {
     return builder_.BroadcastInDim(value, scores->shape.dimensions, {0, 4});
   }
-  // pred: whether a query is in no segment.
-  Instruction* Unpacked(const Instruction* scores) {
-    Instruction* segment = OfQueries(queries_.segment, scores);
+  bool HasLengths() const {
+    return of_.segments == 1 && of_.OperandOf(Tensor::kLengths) >= 0;
+  }
+  // pred as `like`: whether a query is padding, or in no segment.
+  Instruction* Unused(const Instruction* like) {
+    const std::vector<int64_t>& sizes = like->shape.dimensions;
+    if (HasLengths()) {
+      Instruction* lengths = call_.operands[of_.OperandOf(Tensor::kLengths)];
+      return builder_.Compare(
+          "GE", builder_.Iota(lengths->shape.element_type, sizes, 3),
+          builder_.BroadcastInDim(lengths, sizes, {0}));
+    }
+    Instruction* segment = OfQueries(queries_.segment, like);
     return builder_.Compare("EQ", segment, Number(0, segment));
   }
-  // The weights, with zeros for queries in no segment.
-  Instruction* OfSegments(Instruction* weights) {
-    if (of_.segments == 1) return weights;
-    return builder_.Select(Unpacked(weights), Number(0, weights), weights);
+  Instruction* ZeroIfUnused(Instruction* value) {
+    return builder_.Select(Unused(value), Number(0, value), value);
+  }
+  // The weights, with zeros for queries that are not used.
+  Instruction* OfUsed(Instruction* weights) {
+    const bool all = of_.segments == 1 && !HasLengths();
+    return all ? weights : ZeroIfUnused(weights);
   }
 
   // pred with the scores' dimensions: which keys are visible; null if all are.
@@ -242,7 +256,7 @@ class Expander {
                                    OfKeys(keys_.within, scores)),
                               same);
       // The result for queries in no segment is not used, but must be finite.
-      return builder_.Binary(Opcode::kOr, seen, Unpacked(scores));
+      return builder_.Binary(Opcode::kOr, seen, Unused(scores));
     }
     Instruction* query = builder_.Iota(ElementType::kS32, sizes, 3);
     Instruction* key = builder_.Iota(ElementType::kS32, sizes, 4);

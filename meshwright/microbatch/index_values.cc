@@ -16,55 +16,66 @@ bool IsIntegral(const Shape& shape) {
                              shape.element_type == ElementType::kPred);
 }
 
-bool Compare(absl::string_view direction, int64_t a, int64_t b) {
-  if (direction == "EQ") return a == b;
-  if (direction == "NE") return a != b;
-  if (direction == "GE") return a >= b;
-  if (direction == "GT") return a > b;
-  if (direction == "LE") return a <= b;
-  return a < b;
+using Unary = int64_t (*)(int64_t);
+using Binary = int64_t (*)(int64_t, int64_t);
+
+Binary ComparisonOf(absl::string_view direction) {
+  using Comparison = std::pair<absl::string_view, Binary>;
+  static constexpr Comparison kAll[] = {
+      {"EQ", [](int64_t a, int64_t b) -> int64_t { return a == b; }},
+      {"NE", [](int64_t a, int64_t b) -> int64_t { return a != b; }},
+      {"GE", [](int64_t a, int64_t b) -> int64_t { return a >= b; }},
+      {"GT", [](int64_t a, int64_t b) -> int64_t { return a > b; }},
+      {"LE", [](int64_t a, int64_t b) -> int64_t { return a <= b; }},
+      {"LT", [](int64_t a, int64_t b) -> int64_t { return a < b; }}};
+  for (const auto& [name, compare] : kAll) {
+    if (name == direction) return compare;
+  }
+  return nullptr;
 }
 
-std::optional<int64_t> Apply(const Instruction& op, int64_t a, int64_t b) {
+// Null for other operations. A divisor must not be 0.
+Binary BinaryOf(const Instruction& op) {
   switch (op.opcode) {
     case Opcode::kAdd:
-      return a + b;
+      return [](int64_t a, int64_t b) { return a + b; };
     case Opcode::kSubtract:
-      return a - b;
+      return [](int64_t a, int64_t b) { return a - b; };
     case Opcode::kMultiply:
-      return a * b;
+      return [](int64_t a, int64_t b) { return a * b; };
     case Opcode::kMaximum:
-      return std::max(a, b);
+      return [](int64_t a, int64_t b) { return std::max(a, b); };
     case Opcode::kMinimum:
-      return std::min(a, b);
+      return [](int64_t a, int64_t b) { return std::min(a, b); };
     case Opcode::kAnd:
-      return a & b;
+      return [](int64_t a, int64_t b) { return a & b; };
     case Opcode::kOr:
-      return a | b;
+      return [](int64_t a, int64_t b) { return a | b; };
     case Opcode::kDivide:
-      return b == 0 ? std::nullopt : std::optional(a / b);
+      return [](int64_t a, int64_t b) { return a / b; };
     case Opcode::kRemainder:
-      return b == 0 ? std::nullopt : std::optional(a % b);
+      return [](int64_t a, int64_t b) { return a % b; };
     case Opcode::kCompare:
-      return Compare(op.attributes->comparison_direction, a, b);
+      return ComparisonOf(op.attributes->comparison_direction);
     default:
-      return std::nullopt;
+      return nullptr;
   }
 }
 
-std::optional<int64_t> Apply(const Instruction& op, int64_t a) {
+Unary UnaryOf(const Instruction& op) {
+  const bool is_pred = op.shape.element_type == ElementType::kPred;
   switch (op.opcode) {
     case Opcode::kNegate:
-      return -a;
+      return [](int64_t a) { return -a; };
     case Opcode::kAbs:
-      return a < 0 ? -a : a;
+      return [](int64_t a) { return a < 0 ? -a : a; };
     case Opcode::kSign:
-      return (a > 0) - (a < 0);
+      return [](int64_t a) -> int64_t { return (a > 0) - (a < 0); };
     case Opcode::kNot:
-      if (op.shape.element_type != ElementType::kPred) return ~a;
-      return a == 0;
+      if (is_pred) return [](int64_t a) -> int64_t { return a == 0; };
+      return [](int64_t a) { return ~a; };
     default:
-      return std::nullopt;
+      return nullptr;
   }
 }
 
@@ -84,15 +95,14 @@ class Evaluator {
   Evaluator(const Instruction& input, const std::vector<int64_t>& elements)
       : input_(input), count_(ElementCount(input.shape)), elements_(elements) {}
 
-  Values Of(const Instruction& value) {
-    const auto known = values_.find(&value);
-    if (known != values_.end()) return known->second;
-    values_[&value] = std::nullopt;
+  const Values& Of(const Instruction& value) {
+    const auto [known, is_new] = values_.try_emplace(&value);
+    if (!is_new) return known->second;
     Values found = Find(value);
-    if (found.has_value() && !Fit(*found, value.shape.element_type)) {
-      found = std::nullopt;
+    if (found.has_value() && Fit(*found, value.shape.element_type)) {
+      known->second = std::move(found);
     }
-    return values_[&value] = std::move(found);
+    return known->second;
   }
 
  private:
@@ -114,10 +124,11 @@ class Evaluator {
       case Opcode::kOptBarrier: {
         const Instruction& operand = *value.operands[0];
         if (!IsIntegral(operand.shape)) return std::nullopt;
-        Values found = Of(operand);
+        const Values& found = Of(operand);
         if (!found.has_value() || found->size() == 1) return found;
         const bool in_order = ElementCount(value.shape) == count_;
-        return in_order ? found : std::nullopt;
+        if (!in_order) return std::nullopt;
+        return found;
       }
       case Opcode::kSelect:
         return Select(value);
@@ -128,58 +139,72 @@ class Evaluator {
     }
   }
 
-  // The elements of all operands, equally many, if these are known.
-  std::optional<std::vector<std::vector<int64_t>>> Operands(
-      const Instruction& value) {
-    std::vector<std::vector<int64_t>> all;
+  // The elements of an operand; one that stands for all is repeated.
+  class Elements {
+   public:
+    explicit Elements(const std::vector<int64_t>& values)
+        : values_(values), step_(values.size() == 1 ? 0 : 1) {}
+    int64_t operator[](size_t i) const { return values_[i * step_]; }
+
+   private:
+    const std::vector<int64_t>& values_;
+    const size_t step_;
+  };
+  struct Operands {
+    std::vector<Elements> all;
     size_t size = 1;
+  };
+
+  // Of all operands, if these are known.
+  std::optional<Operands> OperandsOf(const Instruction& value) {
+    Operands operands;
     for (const Instruction* operand : value.operands) {
-      Values found = Of(*operand);
-      if (!found.has_value()) return std::nullopt;
-      size = std::max(size, found->size());
-      all.push_back(*std::move(found));
+      const Values& found = Of(*operand);
+      if (!found.has_value() || found->empty()) return std::nullopt;
+      operands.size = std::max(operands.size, found->size());
+      operands.all.emplace_back(*found);
     }
-    if (size > 1 && ElementCount(value.shape) != count_) return std::nullopt;
-    for (std::vector<int64_t>& one : all) {
-      if (one.size() == 1) one.resize(size, one[0]);
+    if (operands.size > 1 && ElementCount(value.shape) != count_) {
+      return std::nullopt;
     }
-    return all;
+    return operands;
   }
 
   Values Select(const Instruction& value) {
-    const auto all = Operands(value);
-    if (!all.has_value()) return std::nullopt;
-    std::vector<int64_t> chosen;
-    for (size_t i = 0; i < (*all)[0].size(); ++i) {
-      chosen.push_back((*all)[0][i] != 0 ? (*all)[1][i] : (*all)[2][i]);
+    const std::optional<Operands> of = OperandsOf(value);
+    if (!of.has_value()) return std::nullopt;
+    std::vector<int64_t> chosen(of->size);
+    for (size_t i = 0; i < of->size; ++i) {
+      chosen[i] = of->all[0][i] != 0 ? of->all[1][i] : of->all[2][i];
     }
     return chosen;
   }
 
   Values Clamp(const Instruction& value) {
-    const auto all = Operands(value);
-    if (!all.has_value()) return std::nullopt;
-    std::vector<int64_t> clamped;
-    for (size_t i = 0; i < (*all)[0].size(); ++i) {
-      clamped.push_back(
-          std::min(std::max((*all)[1][i], (*all)[0][i]), (*all)[2][i]));
+    const std::optional<Operands> of = OperandsOf(value);
+    if (!of.has_value()) return std::nullopt;
+    std::vector<int64_t> clamped(of->size);
+    for (size_t i = 0; i < of->size; ++i) {
+      clamped[i] =
+          std::min(std::max(of->all[1][i], of->all[0][i]), of->all[2][i]);
     }
     return clamped;
   }
 
   Values Arithmetic(const Instruction& value) {
-    if (value.operands.empty() || value.operands.size() > 2) {
-      return std::nullopt;
-    }
-    const auto all = Operands(value);
-    if (!all.has_value()) return std::nullopt;
-    std::vector<int64_t> results;
-    for (size_t i = 0; i < (*all)[0].size(); ++i) {
-      const std::optional<int64_t> result =
-          all->size() == 2 ? Apply(value, (*all)[0][i], (*all)[1][i])
-                           : Apply(value, (*all)[0][i]);
-      if (!result.has_value()) return std::nullopt;
-      results.push_back(*result);
+    const size_t count = value.operands.size();
+    const Unary unary = count == 1 ? UnaryOf(value) : nullptr;
+    const Binary binary = count == 2 ? BinaryOf(value) : nullptr;
+    if (unary == nullptr && binary == nullptr) return std::nullopt;
+    const std::optional<Operands> of = OperandsOf(value);
+    if (!of.has_value()) return std::nullopt;
+    const bool divides =
+        value.opcode == Opcode::kDivide || value.opcode == Opcode::kRemainder;
+    std::vector<int64_t> results(of->size);
+    for (size_t i = 0; i < of->size; ++i) {
+      if (divides && of->all[1][i] == 0) return std::nullopt;
+      results[i] = unary != nullptr ? unary(of->all[0][i])
+                                    : binary(of->all[0][i], of->all[1][i]);
     }
     return results;
   }

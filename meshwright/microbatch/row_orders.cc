@@ -156,6 +156,7 @@ class Finder {
   // Whether rows find their number's block of `size` rows in their own block.
   bool StaysInBlock(const Instruction& indices, const Instruction& sort,
                     int64_t size) const {
+    if (blocks_ == 1) return true;
     if (size % blocks_ != 0) return false;
     const std::vector<int64_t> elements = ElementsOf(sort);
     const auto found = Numbered(indices, sort, elements);

@@ -57,8 +57,12 @@ void DropoutTies::Apply(const FlatGraph& graph, const Mesh& mesh,
       }
     }
     for (const OpId op : ops) {
+      const Rule& rule = assignment.rules[op];
       for (int32_t factor = 0; factor < kAttentionShards; ++factor) {
-        assignment.strategies[op].factor_axes[factor] = shards[factor];
+        // Without a log-sum-exp the sequence is whole; nor is there a backward
+        // call.
+        if (rule.factors[factor].kind == FactorKind::kWhole) continue;
+        SetAxes(rule, factor, shards[factor], assignment.strategies[op]);
       }
     }
   }

@@ -185,18 +185,7 @@ LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder) {
           LocalOffsets(operands[i], whole.query_heads / heads, builder);
     }
   }
-  // Micro-batches, which are points in time, have one seed.
-  if (whole.dropout > 0 && builder.device() == nullptr) {
-    AxisList axes;
-    for (int32_t factor = 0; factor < kAttentionShards; ++factor) {
-      const AxisList& of = op.axes(factor);
-      for (const auto& axis : of) axes.push_back(axis);
-    }
-    if (!axes.empty()) {
-      return CallWithOwnSeed(op.instruction, operands, axes, builder);
-    }
-  }
-  return CallAttention(op.instruction, operands, whole.causal, builder);
+  return CallShard(op, whole, operands, /*step=*/0, builder);
 }
 
 }  // namespace meshwright

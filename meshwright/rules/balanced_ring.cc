@@ -118,7 +118,8 @@ bool IsWorthBalancing(const LocalOp& op, const FusedAttention& attention,
   const int64_t sequence = SequenceOf(attention, AttentionPart::kQuery);
   const int64_t devices = builder.mesh().Size(ring);
   if (!attention.causal || attention.OperandOf(AttentionPart::kBias) >= 0 ||
-      devices < 2 || query[sequence] % 2 != 0) {
+      attention.OperandOf(AttentionPart::kLengths) >= 0 ||
+      attention.dropout > 0 || devices < 2 || query[sequence] % 2 != 0) {
     return false;
   }
   FusedAttention block = attention;

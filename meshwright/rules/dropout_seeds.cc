@@ -9,10 +9,8 @@ namespace meshwright {
 namespace {
 
 // A computation of one tuple parameter: the call with another seed.
-Computation* CallWithSeed(const Instruction& like,
-                          const FusedAttention& attention,
-                          const Shape& arguments, int64_t seed,
-                          LocalBuilder& outer) {
+Computation* CallWithSeed(const Instruction& like, const Shape& arguments,
+                          bool causal, int64_t seed, LocalBuilder& outer) {
   LocalProgram& program = outer.program();
   Computation* computation =
       program.module.AddComputation(program.UniqueName("attention_with_seed"));
@@ -26,7 +24,7 @@ Computation* CallWithSeed(const Instruction& like,
         builder.GetTupleElement(parameter, static_cast<int64_t>(i)));
   }
   const std::vector<Instruction*> results =
-      CallAttention(like, operands, attention.causal, builder);
+      CallAttention(like, operands, causal, builder);
   Attributes& attributes = results[0]->operands[0]->attributes.mutate();
   attributes.backend_config = ConfigWithSeed(attributes.backend_config, seed);
   computation->set_root(builder.Tuple(results));
@@ -42,10 +40,20 @@ int64_t ShardSeed(int64_t seed, int64_t shard) {
   return static_cast<int64_t>(sum & 0x7FFFFFFF);
 }
 
-std::vector<Instruction*> CallWithOwnSeed(
-    const Instruction& like, const std::vector<Instruction*>& operands,
-    const AxisList& axes, LocalBuilder& builder) {
-  const FusedAttention attention = *ReadFusedAttention(like);
+std::vector<Instruction*> CallShard(const LocalOp& op,
+                                    const FusedAttention& attention,
+                                    const std::vector<Instruction*>& operands,
+                                    int64_t step, LocalBuilder& builder) {
+  const bool causal = attention.causal && step == 0;
+  AxisList axes;
+  for (int32_t factor = 0; factor < kAttentionShards; ++factor) {
+    const AxisList& of = op.axes(factor);
+    for (const auto& axis : of) axes.push_back(axis);
+  }
+  // Micro-batches, which are points in time, have one seed.
+  if (attention.dropout <= 0 || builder.device() != nullptr || axes.empty()) {
+    return CallAttention(op.instruction, operands, causal, builder);
+  }
   const int64_t shards = builder.mesh().Size(axes);
   const int64_t seeds = std::min(shards, kMaxSeeds);
   Instruction* index = builder.AxisIndex(axes);
@@ -59,8 +67,9 @@ std::vector<Instruction*> CallWithOwnSeed(
   std::vector<Computation*> branches;
   for (int64_t i = 0; i < seeds; ++i) {
     inputs.push_back(arguments);
-    branches.push_back(CallWithSeed(like, attention, arguments->shape,
-                                    ShardSeed(attention.seed, i), builder));
+    branches.push_back(
+        CallWithSeed(op.instruction, arguments->shape, causal,
+                     ShardSeed(attention.seed, step * kMaxSeeds + i), builder));
   }
   Instruction* chosen = builder.Add(
       Opcode::kConditional, branches[0]->root()->shape, std::move(inputs));

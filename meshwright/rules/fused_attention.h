@@ -69,8 +69,9 @@ struct FusedAttention {
   int32_t OperandOf(AttentionPart part) const;
 };
 
-// The leading factors of its rule: batch, key heads, query heads per key head.
-inline constexpr int32_t kAttentionShards = 3;
+// The leading factors of its rule: batch, key heads, query heads per key head,
+// queries.
+inline constexpr int32_t kAttentionShards = 4;
 
 // nullopt for another instruction, or if its operands are not as described
 // above.

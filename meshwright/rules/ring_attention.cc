@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/ring_steps.h"
 
 namespace meshwright {
@@ -42,6 +43,34 @@ void Localise(const FusedAttention& attention, const Values& operands,
   }
 }
 
+// By device: the position where the keys of a step begin.
+Instruction* StartOfKeys(int64_t step, int64_t rows, const AxisList& ring,
+                         LocalBuilder& builder) {
+  const int64_t devices = builder.mesh().Size(ring);
+  std::vector<int64_t> starts;
+  for (int64_t d = 0; d < builder.mesh().device_count(); ++d) {
+    const int64_t place = builder.mesh().Coordinate(d, ring);
+    starts.push_back((place + devices - step) % devices * rows);
+  }
+  return builder.DeviceTable(starts);
+}
+
+// A block without what `seen` (pred, as the log-sum-exp) does not mark: -inf
+// would not do, as no block may be visible.
+PartialAttention Visible(Instruction* seen, const PartialAttention& block,
+                         LocalBuilder& builder) {
+  const std::vector<int64_t>& sizes = block.output->shape.dimensions;
+  Instruction* lowest =
+      builder.Broadcast(builder.Constant(block.sum->shape.element_type,
+                                         std::numeric_limits<float>::lowest()),
+                        block.sum->shape.dimensions);
+  Instruction* zeros = builder.Broadcast(builder.Constant(kRingType, 0), sizes);
+  return {
+      .output = builder.Select(builder.BroadcastInDim(seen, sizes, {0, 1, 2}),
+                               block.output, zeros),
+      .sum = builder.Select(seen, block.sum, lowest)};
+}
+
 // The columns of a bias that belong to the keys of each step of a ring.
 class BiasColumns {
  public:
@@ -58,13 +87,7 @@ class BiasColumns {
   void Choose(int64_t step, Values& operands) {
     if (!exist()) return;
     const int64_t rows = bias_->shape.dimensions[2];
-    const int64_t devices = builder_.mesh().Size(ring_);
-    std::vector<int64_t> starts;
-    for (int64_t d = 0; d < builder_.mesh().device_count(); ++d) {
-      const int64_t place = builder_.mesh().Coordinate(d, ring_);
-      starts.push_back((place + devices - step) % devices * rows);
-    }
-    start_ = builder_.DeviceTable(starts);
+    start_ = StartOfKeys(step, rows, ring_, builder_);
     operands[operand_] = builder_.DynamicSlice(bias_, 3, start_, rows);
   }
 
@@ -80,20 +103,13 @@ class BiasColumns {
   }
 
   // Of a block: a bias may hide all of its keys from a query.
-  PartialAttention Seen(PartialAttention block) {
+  PartialAttention Seen(const PartialAttention& block) {
     if (!exist()) return block;
     Instruction* lowest = builder_.Broadcast(
         builder_.Constant(block.sum->shape.element_type,
                           std::numeric_limits<float>::lowest()),
         block.sum->shape.dimensions);
-    Instruction* seen = builder_.Compare("GT", block.sum, lowest);
-    Instruction* zeros = builder_.Broadcast(builder_.Constant(kRingType, 0),
-                                            block.output->shape.dimensions);
-    return {.output = builder_.Select(
-                builder_.BroadcastInDim(seen, block.output->shape.dimensions,
-                                        {0, 1, 2}),
-                block.output, zeros),
-            .sum = builder_.Select(seen, block.sum, lowest)};
+    return Visible(builder_.Compare("GT", block.sum, lowest), block, builder_);
   }
 
  private:
@@ -104,14 +120,111 @@ class BiasColumns {
   Instruction* start_ = nullptr;
 };
 
+// Lengths of sequences, as far as they reach into this device's queries and
+// into the keys of each step. Calls have at least one of each, as kernels may
+// not expect none; what that adds is hidden.
+class LengthsInRing {
+ public:
+  LengthsInRing(const LocalOp& op, const FusedAttention& attention,
+                const AxisList& ring, LocalBuilder& builder)
+      : operand_(attention.OperandOf(Tensor::kLengths)),
+        ring_(ring),
+        builder_(builder) {
+    if (!exist()) return;
+    const int64_t sequence = SequenceOf(attention, Tensor::kQuery);
+    rows_ = op.operands[0]->shape.dimensions[sequence];
+    queries_ = Within(op.operands[operand_],
+                      StartOfKeys(/*step=*/0, rows_, ring, builder));
+    all_keys_ = op.operands[operand_ + 1];
+  }
+
+  bool exist() const { return operand_ >= 0; }
+
+  // Makes those of `step` operands of its call.
+  void Choose(int64_t step, Values& operands) {
+    if (!exist()) return;
+    Instruction* keys =
+        Within(all_keys_, StartOfKeys(step, rows_, ring_, builder_));
+    has_keys_ = builder_.Compare("GT", keys, Number(0, keys));
+    operands[operand_] = AtLeastOne(queries_);
+    operands[operand_ + 1] = AtLeastOne(keys);
+  }
+
+  // Of a block: in a row of the batch, all of its keys may be padding.
+  PartialAttention Seen(const PartialAttention& block) {
+    if (!exist()) return block;
+    return Visible(
+        builder_.BroadcastInDim(has_keys_, block.sum->shape.dimensions, {0}),
+        block, builder_);
+  }
+
+  // Nothing for queries that are padding.
+  PartialAttention Finished(const PartialAttention& all) {
+    if (!exist()) return all;
+    const std::vector<int64_t>& sizes = all.output->shape.dimensions;
+    Instruction* real = IsReal(all.sum);
+    return {.output =
+                builder_.Select(builder_.BroadcastInDim(real, sizes, {0, 1, 2}),
+                                all.output, Number(0, all.output)),
+            .sum = builder_.Select(real, all.sum, Number(0, all.sum))};
+  }
+
+  // The log-sum-exp with which the gradients of a block are zero where queries
+  // or keys are padding.
+  Instruction* ForGradients(Instruction* sum) {
+    if (!exist()) return sum;
+    Instruction* seen = builder_.Binary(
+        Opcode::kAnd, IsReal(sum),
+        builder_.BroadcastInDim(has_keys_, sum->shape.dimensions, {0}));
+    return builder_.Select(seen, sum, Number(1e30, sum));
+  }
+
+ private:
+  Instruction* Number(double number, const Instruction* like) {
+    return builder_.Broadcast(
+        builder_.Constant(like->shape.element_type, number),
+        like->shape.dimensions);
+  }
+  // How much of each length is in the shard from `start` (s32[]) on.
+  Instruction* Within(Instruction* lengths, Instruction* start) {
+    Instruction* after = builder_.Binary(
+        Opcode::kSubtract, lengths,
+        builder_.Broadcast(builder_.Convert(lengths->shape.element_type, start),
+                           lengths->shape.dimensions));
+    after = builder_.Binary(Opcode::kMaximum, after, Number(0, after));
+    return builder_.Binary(Opcode::kMinimum, after,
+                           Number(static_cast<double>(rows_), after));
+  }
+  Instruction* AtLeastOne(Instruction* lengths) {
+    return builder_.Binary(Opcode::kMaximum, lengths, Number(1, lengths));
+  }
+  // pred as the log-sum-exp [b,n,t]: which queries are no padding.
+  Instruction* IsReal(const Instruction* sum) {
+    const std::vector<int64_t>& sizes = sum->shape.dimensions;
+    return builder_.Compare(
+        "LT", builder_.Iota(queries_->shape.element_type, sizes, 2),
+        builder_.BroadcastInDim(queries_, sizes, {0}));
+  }
+
+  const int32_t operand_;
+  const AxisList& ring_;
+  LocalBuilder& builder_;
+  int64_t rows_ = 0;
+  Instruction* queries_ = nullptr;  // Lengths here; those of keys, of all.
+  Instruction* all_keys_ = nullptr;
+  Instruction* has_keys_ = nullptr;  // By row of the batch, in this step.
+};
+
 }  // namespace
 
 bool MayGoRound(const FusedAttention& attention) {
-  const bool biased = attention.OperandOf(Tensor::kBias) >= 0;
-  if (attention.window > 0 && (biased || !attention.causal)) return false;
-  if (attention.is_f8 || attention.segments > 1 || attention.dropout > 0 ||
-      attention.queries != attention.keys ||
-      attention.OperandOf(Tensor::kLengths) >= 0) {
+  if (attention.window > 0 && (!attention.causal || attention.dropout > 0 ||
+                               attention.OperandOf(Tensor::kBias) >= 0 ||
+                               attention.OperandOf(Tensor::kLengths) >= 0)) {
+    return false;
+  }
+  if (attention.is_f8 || attention.segments > 1 ||
+      attention.queries != attention.keys) {
     return false;
   }
   return attention.backward || attention.results.size() == 3;
@@ -156,25 +269,27 @@ Values RingForward(const LocalOp& op, const FusedAttention& attention,
                    const AxisList& ring, LocalBuilder& builder) {
   Values operands = op.operands;
   BiasColumns bias(op, attention, ring, builder);
+  LengthsInRing lengths(op, attention, ring, builder);
   bias.Choose(0, operands);
-  const Values own =
-      CallAttention(op.instruction, operands, attention.causal, builder);
-  PartialAttention all =
-      bias.Seen({.output = builder.Convert(kRingType, own[0]), .sum = own[1]});
+  lengths.Choose(0, operands);
+  const Values own = CallShard(op, attention, operands, /*step=*/0, builder);
+  PartialAttention all = lengths.Seen(
+      bias.Seen({.output = builder.Convert(kRingType, own[0]), .sum = own[1]}));
   for (int64_t step = 1; step < builder.mesh().Size(ring); ++step) {
     operands[1] = PassOn(operands[1], ring, builder);
     operands[2] = PassOn(operands[2], ring, builder);
     bias.Choose(step, operands);
-    const Values block =
-        CallAttention(op.instruction, operands, /*causal=*/false, builder);
-    PartialAttention part = bias.Seen(
-        {.output = builder.Convert(kRingType, block[0]), .sum = block[1]});
+    lengths.Choose(step, operands);
+    const Values block = CallShard(op, attention, operands, step, builder);
+    PartialAttention part = lengths.Seen(bias.Seen(
+        {.output = builder.Convert(kRingType, block[0]), .sum = block[1]}));
     if (attention.causal) {
       part.sum = ValueIf(ComesBefore(step, ring, builder), part.sum,
                          -std::numeric_limits<double>::infinity(), builder);
     }
     all = JoinPartials(all, part, builder);
   }
+  all = lengths.Finished(all);
   return {builder.Convert(own[0]->shape.element_type, all.output), all.sum,
           own[2]};
 }
@@ -183,9 +298,15 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
                     const AxisList& ring, LocalBuilder& builder) {
   Values operands = op.operands;
   BiasColumns bias(op, attention, ring, builder);
-  bias.Choose(0, operands);
-  const Values own =
-      CallAttention(op.instruction, operands, attention.causal, builder);
+  LengthsInRing lengths(op, attention, ring, builder);
+  const int32_t sum = attention.OperandOf(Tensor::kLogSumExp);
+  const auto choose = [&](int64_t step) {
+    bias.Choose(step, operands);
+    lengths.Choose(step, operands);
+    operands[sum] = lengths.ForGradients(op.operands[sum]);
+  };
+  choose(0);
+  const Values own = CallShard(op, attention, operands, /*step=*/0, builder);
   const bool needs_bias = attention.results[3] == Tensor::kBias;
   Instruction* bias_gradient =
       needs_bias ? bias.With(nullptr, own[3]) : nullptr;
@@ -199,9 +320,8 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
       operands[i] = PassOn(operands[i], ring, builder);
       sums[i] = PassOn(sums[i], ring, builder);
     }
-    bias.Choose(step, operands);
-    const Values block =
-        CallAttention(op.instruction, operands, /*causal=*/false, builder);
+    choose(step);
+    const Values block = CallShard(op, attention, operands, step, builder);
     if (needs_bias) {
       Instruction* part = block[3];
       if (attention.causal) {

@@ -7,6 +7,7 @@
 //            the mask is causal
 //
 // A bias is sharded along the queries; step i adds its columns of those keys.
+// Lengths are clipped to the queries of the device and the keys of the step.
 // Backward, the gradients of keys and values go round with them.
 #ifndef MESHWRIGHT_RULES_RING_ATTENTION_H_
 #define MESHWRIGHT_RULES_RING_ATTENTION_H_
@@ -19,8 +20,8 @@
 namespace meshwright {
 
 // Whether the sequence may be sharded: as many queries as keys, no mask or a
-// causal one, with or without a window (window_attention.h), log-sum-exp among
-// the results.
+// causal one, with or without a window (window_attention.h) or lengths,
+// log-sum-exp among the results.
 bool MayGoRound(const FusedAttention& attention);
 
 // The local results, with the sequence sharded over `ring`.

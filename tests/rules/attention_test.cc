@@ -252,7 +252,27 @@ TEST(AttentionRule, WindowsComputeLittleMoreThanTheirShard) {
 
 TEST(AttentionRule, LengthsAndOtherKeys) {
   CheckBoth({.mask = "PADDING", .lengths = true});
+  const Rule rule =
+      RuleFor(*Build(Attention({.mask = "PADDING", .lengths = true}, false))
+                   .instruction);
+  EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kExchanged);
   CheckBoth({.sizes = {.queries = 4, .keys = 6}});
+}
+
+// Some sequences end in the first shard, some in the last, and shards may be
+// padding altogether.
+TEST(AttentionRule, LengthsInRings) {
+  for (const char* mask : {"PADDING", "PADDING_CAUSAL"}) {
+    for (const char* bias : {"", "f32[1,4,8,8]"}) {
+      for (const bool backward : {false, true}) {
+        const OneOp op =
+            Attention({.mask = mask, .bias = bias, .lengths = true}, backward);
+        EXPECT_EQ(CheckRule(op, {.count = 3, .meshes = {"4", "a=2,b=2"}}),
+                  absl::OkStatus())
+            << mask << " " << bias << (backward ? " backward" : "");
+      }
+    }
+  }
 }
 
 // These values in turn.
@@ -380,14 +400,34 @@ std::vector<std::string> BranchConfigs(const LoweredOp& lowered) {
   return configs;
 }
 
-TEST(AttentionRule, DropoutKeepsTheSequence) {
-  for (const bool backward : {false, true}) {
-    const OneOp op = WithDropout(Attention({}, backward), backward);
-    const Rule rule = RuleFor(*Build(op).instruction);
-    EXPECT_FALSE(rule.is_fallback);
-    EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kKept);
-    EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kWhole);
-    EXPECT_EQ(KindOf(rule, 0, 2), FactorKind::kKept);
+// The seeds of all calls of a program, in order.
+std::vector<std::string> SeedsIn(const Module& module) {
+  std::vector<std::string> seeds;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode != Opcode::kCustomCall) continue;
+      const std::string& config = instruction->attributes->backend_config;
+      seeds.push_back(config.substr(config.find("\"seed\"")));
+    }
+  }
+  return seeds;
+}
+
+// Every device has a seed of its own for each block of keys, forward and
+// backward the same, also if causal: a balanced ring has other blocks.
+TEST(AttentionRule, BlocksOfRingsDropByTheirOwnSeed) {
+  for (const char* mask : {"NO_MASK", "CAUSAL"}) {
+    std::vector<std::string> seeds[2];
+    for (const bool backward : {false, true}) {
+      const OneOp op =
+          WithDropout(Attention({.mask = mask}, backward), backward);
+      const LoweredOp lowered = LowerOp(op, 0, 1, *Mesh::Parse("4"));
+      EXPECT_EQ(KindOf(lowered.rule, 0, 1), FactorKind::kExchanged);
+      seeds[backward] = SeedsIn(lowered.program->module);
+    }
+    EXPECT_EQ(seeds[0], seeds[1]);
+    const std::set<std::string> different(seeds[0].begin(), seeds[0].end());
+    EXPECT_EQ(different.size(), 4 * 4);
   }
 }
 
