@@ -125,6 +125,7 @@ def measure(layout: str, size: int, rounds: int) -> dict:
                 with measured("memcpy"):
                     copied = {name: np.array(array) for name, array in state.items()}
                 del copied
+                current = None  # Or it would be fetched before it is replaced.
                 given = step.put(state)
                 with measured("put"):
                     current, _ = step(given, 1.0)
