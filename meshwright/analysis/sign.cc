@@ -1,10 +1,12 @@
 #include "meshwright/analysis/sign.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
 #include "meshwright/analysis/demand.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
@@ -20,14 +22,32 @@ std::optional<double> ScalarConstant(const Instruction& value) {
   return literal->ElementAsDouble(0);
 }
 
+// Bias corrections are this deep: subtract, power, convert, select, add.
+constexpr int kMostDeep = 8;
+
+// Whether the value follows from constants and integers, as a bias correction
+// does from the number of steps; of several members trained at once (vmap),
+// from one of each.
+bool IsOfCounts(const Instruction& value, int depth = 0) {
+  const Instruction& source = Source(value);
+  if (source.opcode == Opcode::kConstant) return depth > 0;
+  if (!source.shape.IsArray() || depth == kMostDeep) return false;
+  if (!IsFloating(source.shape.element_type)) return true;
+  return IsElementwise(source.opcode) && !source.operands.empty() &&
+         std::ranges::all_of(source.operands, [&](const Instruction* operand) {
+           return IsOfCounts(*operand, depth + 1);
+         });
+}
+
 // Whether the value is one non-negative number for the whole tensor, such as a
-// decay rate or a bias correction.
+// decay rate or a bias correction, or for each part of it.
 bool IsPositiveFactor(const Instruction& value) {
   if (const std::optional<double> constant = ScalarConstant(value)) {
     return *constant >= 0;
   }
   const Instruction& source = Source(value);
-  return source.shape.IsArray() && ElementCount(source.shape) == 1;
+  return (source.shape.IsArray() && ElementCount(source.shape) == 1) ||
+         IsOfCounts(source);
 }
 
 bool IsWhole(const Instruction& exponent) {

@@ -2,11 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/explain/explain_study.h"
@@ -49,6 +54,25 @@ absl::Status WriteTables(const std::string& folder,
                              candidates);
 }
 
+// Whether a file of this name is of a plan. Programs of stages are called as
+// StageProgram::Name says: "F0.hlo", "A0.1.hlo".
+bool IsDumped(absl::string_view name) {
+  for (const char* known : {"candidates.tsv", "phases.tsv", "plan.json",
+                            "problem.json", "program.hlo"}) {
+    if (name == known) return true;
+  }
+  if (!absl::ConsumeSuffix(&name, ".hlo") || name.empty()) return false;
+  const char kind = name[0];
+  const std::vector<absl::string_view> numbers =
+      absl::StrSplit(name.substr(1), '.');
+  return absl::string_view("FIWAS").find(kind) != absl::string_view::npos &&
+         numbers.size() == (kind == 'A' ? 2u : 1u) &&
+         std::ranges::all_of(numbers, [](absl::string_view number) {
+           return !number.empty() &&
+                  std::ranges::all_of(number, absl::ascii_isdigit);
+         });
+}
+
 absl::Status WritePrograms(const Module& module, const Plan& plan,
                            const std::string& folder) {
   const auto write = [&](const std::string& name, const Module& program) {
@@ -86,13 +110,18 @@ absl::Status MakeDumpFolder(const std::string& folder, absl::string_view flag) {
 
 absl::Status BeginDump(const std::string& folder) {
   MW_RETURN_IF_ERROR(MakeDumpFolder(folder));
-  for (const char* name : {"candidates.tsv", "phases.tsv", "plan.json",
-                           "problem.json", "program.hlo"}) {
-    std::error_code error;
-    std::filesystem::remove(std::filesystem::path(folder) / name, error);
+  std::error_code error;
+  std::vector<std::filesystem::path> earlier;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+    if (IsDumped(file.path().filename().string())) {
+      earlier.push_back(file.path());
+    }
+  }
+  for (const std::filesystem::path& path : earlier) {
+    std::filesystem::remove(path, error);
     if (error) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--dump ", folder, ": ", name,
+          absl::StrCat("--dump ", folder, ": ", path.filename().string(),
                        " of an earlier plan: ", error.message()));
     }
   }

@@ -155,7 +155,8 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   }
   std::unique_ptr<PlanStudy> study(
       new PlanStudy(plan, std::move(step), std::move(annotations)));
-  study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh());
+  study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh(),
+                            plan.mesh().FindAxis(plan.steering.batch_axis));
   MW_ASSIGN_OR_RETURN(
       study->pins_,
       PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh()));

@@ -169,7 +169,8 @@ class BatchSearch {
       : graph_(graph), open_(open) {}
 
   // By leaf: its batch dimension. Data is mostly batch-major; if that leaves
-  // much of the work unsplit, the batch may be dimension 1 (time-major). The
+  // much of the work unsplit, the batch may be dimension 1 (time-major, or
+  // views of each example, whose number differs where the batch does not). The
   // chosen dimension must also split more work that does not wait for the whole
   // batch: what weights share (their hidden size) splits much, too, but sums
   // over it are needed early.
@@ -194,6 +195,13 @@ class BatchSearch {
       }
     }
     if (most.all - most.split <= kLittle * most.all) return best;
+    // Several views of each example: [2, B, ...] and [4, B, ...].
+    if (firsts.size() > 1) {
+      for (const auto& [size, bytes] : seconds) {
+        const Cuts cuts = CutsOf(size, {1, 0});
+        if (CutsAll(cuts)) return cuts;
+      }
+    }
     double enough = (1 + kLittle) * most.soon;
     for (const auto& [size, bytes] : seconds) {
       const Cuts cuts = CutsOf(size, {1, 0});
@@ -212,6 +220,13 @@ class BatchSearch {
   const Shape& ShapeOf(size_t leaf) const {
     return *graph_.values[graph_.ops[graph_.parameters[leaf]].first_result]
                 .shape;
+  }
+
+  bool CutsAll(const Cuts& cuts) const {
+    for (size_t i = 0; i < open_.size(); ++i) {
+      if (open_[i] && !cuts[i].has_value()) return false;
+    }
+    return true;
   }
 
   // By size of this dimension: the bytes of the leaves.

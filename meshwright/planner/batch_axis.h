@@ -2,6 +2,8 @@
 #ifndef MESHWRIGHT_PLANNER_BATCH_AXIS_H_
 #define MESHWRIGHT_PLANNER_BATCH_AXIS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,10 @@
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {
+
+// The index of the requested batch axis; nullopt: none was requested.
+std::optional<int32_t> BatchAxisOf(const PlanRequest& request,
+                                   const Mesh& mesh);
 
 // Removes from `meshes` those whose batch axis does not divide the batch;
 // removes none if no batch axis was requested. kInvalidArgument, naming the
@@ -32,6 +38,10 @@ absl::Status PinBatch(const PlanRequest& request, const StepModel& model,
 std::vector<std::string> WhyBatchStays(const Module& module,
                                        const PlanRequest& request,
                                        const Plan& plan);
+
+// The same for a strategy that splits weights on a mesh without an axis for it.
+std::vector<std::string> WhyWeightsStay(const PlanRequest& request,
+                                        const Plan& plan);
 
 }  // namespace meshwright
 

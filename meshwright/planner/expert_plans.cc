@@ -177,7 +177,7 @@ class ExpertPlans {
 
   bool Suits(const Mesh& mesh, Expert expert) const {
     return task_.request.mesh.has_value() ||
-           static_cast<int>(mesh.axes().size()) == AxesFor(expert);
+           static_cast<int>(mesh.axes().size()) <= MostAxes(expert);
   }
 
   // Whether the search, which may do more than an expert, is not far behind

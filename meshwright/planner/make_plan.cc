@@ -150,6 +150,9 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
   for (std::string& note : WhyBatchStays(module, request, plan)) {
     notes.push_back(std::move(note));
   }
+  for (std::string& note : WhyWeightsStay(request, plan)) {
+    notes.push_back(std::move(note));
+  }
   for (std::string& note : NotesOnCluster(cluster, request, plan)) {
     notes.push_back(std::move(note));
   }

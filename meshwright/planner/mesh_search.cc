@@ -46,7 +46,8 @@ absl::StatusOr<MeshTask> MeshSearch::TaskOf(const StepVariant& variant,
                 .gap = is_lean_ ? policy_.lean.gap : policy_.solve.first_gap};
   MW_ASSIGN_OR_RETURN(task.demands.pins,
                       PinnedGroups(variant.model, pins, mesh));
-  task.demands.expert = DemandOf(setting.expert, variant.model, mesh);
+  task.demands.expert = DemandOf(setting.expert, variant.model, mesh,
+                                 BatchAxisOf(request_, mesh));
   return task;
 }
 

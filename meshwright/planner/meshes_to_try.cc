@@ -28,6 +28,10 @@ void SortByHost(const Cluster& cluster, std::vector<Mesh>& meshes) {
 
 }  // namespace
 
+int MostAxes(Expert expert) {
+  return IsRecipe(expert) && !SplitsWeights(expert) ? 1 : 2;
+}
+
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request) {
   if (request.mesh.has_value()) {
@@ -51,17 +55,7 @@ absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
 
 std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
                                 Expert expert) {
-  std::vector<Mesh> meshes;
-  const int axes = AxesFor(expert);
-  for (Mesh& mesh : MeshesOn(devices, axes)) {
-    const size_t own = mesh.axes().size();
-    // Meshes of one axis are included in those of two with the other unused.
-    if (static_cast<int>(own) == axes || expert == Expert::kAuto ||
-        expert == Expert::kVolume) {
-      meshes.push_back(std::move(mesh));
-    }
-  }
-  if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));
+  std::vector<Mesh> meshes = MeshesOn(devices, MostAxes(expert));
   SortByHost(cluster, meshes);
   return meshes;
 }

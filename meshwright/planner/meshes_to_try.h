@@ -15,10 +15,13 @@
 
 namespace meshwright {
 
-// The requested mesh, or else all meshes of one and two axes (of as many axes
-// as the requested expert's strategy has); first those whose inner axis is
-// nearest to the number of devices of a host. kInvalidArgument if the requested
-// mesh needs more devices than there are.
+// Of the meshes that are tried for a strategy. Those of one axis are included
+// in those of two with the other unused, but are searched more quickly.
+int MostAxes(Expert expert);
+
+// The requested mesh, or else all meshes of up to MostAxes axes; first those
+// whose inner axis is nearest to the number of devices of a host.
+// kInvalidArgument if the requested mesh needs more devices than there are.
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request);
 

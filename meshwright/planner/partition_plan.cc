@@ -156,7 +156,7 @@ class StageLowering {
                                        .forward = std::move(forward),
                                        .state = step.state}));
     MW_RETURN_IF_ERROR(LayOut());
-    return CollectivesOf(result_.step, result_.layout);
+    return CollectivesOf(result_.step, result_.layout, splits_);
   }
 
   // Requires: lowered.
@@ -186,21 +186,19 @@ class StageLowering {
   absl::Status LayOut() {
     // Strategies refer to them.
     assignments_.resize(plan_.layouts.size());
-    std::vector<Prices> prices;
     for (size_t i = 0; i < plan_.layouts.size(); ++i) {
       const PlannedLayout& layout = plan_.layouts[i];
       MW_ASSIGN_OR_RETURN(
           assignments_[i],
           AssignmentOf(layout, plan_.steering, step_->module(), graph_));
       strategies_.emplace_back(graph_, assignments_[i], layout.mesh);
-      prices.push_back(PlanPrices(plan_, layout.mesh));
+      prices_.push_back(PlanPrices(plan_, layout.mesh));
     }
-    std::vector<StageSplit> splits;
     for (const int32_t layout : LayoutOfStages()) {
-      splits.push_back(
-          {&plan_.layouts[layout].mesh, &strategies_[layout], &prices[layout]});
+      splits_.push_back({&plan_.layouts[layout].mesh, &strategies_[layout],
+                         &prices_[layout]});
     }
-    MW_ASSIGN_OR_RETURN(result_.layout, LayOutStages(result_.step, splits));
+    MW_ASSIGN_OR_RETURN(result_.layout, LayOutStages(result_.step, splits_));
     return absl::OkStatus();
   }
 
@@ -212,6 +210,8 @@ class StageLowering {
   // By layout of the plan.
   std::vector<Assignment> assignments_;
   std::vector<StageStrategies> strategies_;
+  std::vector<Prices> prices_;
+  std::vector<StageSplit> splits_;  // By stage.
 };
 
 template <typename Lowering>

@@ -135,8 +135,13 @@ class Predictor {
       const int32_t stage = key.second;
       predicted_.fixed_bytes[stage] += LocalBytes(shape, sharding, stage);
       Resharder resharder(&layout_.meshes[stage], prices_[stage]);
-      const double seconds = resharder.Price(
-          shape.element_type, layout_.parameters.at(key), sharding);
+      const Sharding& kept = layout_.parameters.at(key);
+      const double seconds =
+          resharder.Price(shape.element_type, kept, sharding);
+      for (const ReshardStep& move :
+           resharder.Path(shape.element_type, kept, sharding)) {
+        predicted_.comm_bytes[stage] += move.wire_bytes;
+      }
       predicted_.costs.stages[stage].apply += seconds;
       predicted_.comm_seconds[stage] += seconds;
     }

@@ -3,38 +3,39 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/cost/program_cost.h"
 #include "meshwright/planner/plan_tensors.h"
+#include "meshwright/planner/state_reshards.h"
 
 namespace meshwright {
-namespace {
+namespace {}  // namespace
 
-// The axis with index `data` is named `name`, the others "model", "model2", ...
-Mesh Named(const Mesh& mesh, size_t data, const std::string& name) {
+Mesh NameBatchAxis(const Mesh& mesh, std::optional<int32_t> batch,
+                   const std::string& batch_axis) {
+  const std::string name = batch_axis.empty() ? kBatchAxis : batch_axis;
   std::vector<MeshAxis> axes = mesh.axes();
   int number = 1;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (i == data) {
+  for (int32_t i = 0; i < std::ssize(axes); ++i) {
+    if (i == batch) {
       axes[i].name = name;
       continue;
     }
     do {
       axes[i].name = number == 1 ? "model" : absl::StrCat("model", number);
       ++number;
-    } while (data < axes.size() && axes[i].name == name);
+    } while (batch.has_value() && axes[i].name == name);
   }
   return *Mesh::Create(std::move(axes), mesh.device_ids());
 }
 
-}  // namespace
-
 Mesh NameAxes(const StepModel& model, const Assignment& assignment,
               const Mesh& mesh, const std::string& batch_axis) {
-  if (!batch_axis.empty()) return NameInOrder(mesh, batch_axis);
+  if (!batch_axis.empty()) return NameBatchAxis(mesh, 0, batch_axis);
   const size_t count = mesh.axes().size();
   std::vector<double> weights(count, 0);
   std::vector<double> batch(count, 0);
@@ -59,19 +60,15 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
   }
   // The axis that splits the least of the weights; among equals the one that
   // splits the batch.
-  size_t data = 0;
-  for (size_t i = 1; i < count; ++i) {
+  int32_t data = 0;
+  for (int32_t i = 1; i < std::ssize(weights); ++i) {
     if (std::make_tuple(-batch[i], weights[i]) <
         std::make_tuple(-batch[data], weights[data])) {
       data = i;
     }
   }
   const bool has_data = count > 1 || batch[0] > 0 || weights[0] < 0.5 * all;
-  return Named(mesh, has_data ? data : count, kBatchAxis);
-}
-
-Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis) {
-  return Named(mesh, 0, batch_axis.empty() ? kBatchAxis : batch_axis);
+  return NameBatchAxis(mesh, has_data ? std::optional(data) : std::nullopt);
 }
 
 std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives) {
@@ -104,9 +101,11 @@ void AddCollectives(const std::vector<Collective>& collectives, double times,
   }
 }
 
-std::vector<PlannedCollective> CollectivesOf(const StagedStep& step,
-                                             const StagedLayout& layout) {
+std::vector<PlannedCollective> CollectivesOf(
+    const StagedStep& step, const StagedLayout& layout,
+    const std::vector<StageSplit>& splits) {
   std::vector<PlannedCollective> listed;
+  AddCollectives(StateReshards(step, layout, splits), 1, listed);
   for (size_t i = 0; i < step.programs.size(); ++i) {
     const StageProgram::Kind kind = step.programs[i].kind;
     const bool once = kind == StageProgram::Kind::kApply ||

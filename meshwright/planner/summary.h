@@ -25,8 +25,9 @@ inline constexpr char kBatchAxis[] = "data";
 // `batch_axis` is not empty, the first axis gets that name.
 Mesh NameAxes(const StepModel& model, const Assignment& assignment,
               const Mesh& mesh, const std::string& batch_axis = "");
-// As NameAxes, where no assignment is known.
-Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis = "");
+// As NameAxes, where it is known which axis splits the batch, if any.
+Mesh NameBatchAxis(const Mesh& mesh, std::optional<int32_t> batch,
+                   const std::string& batch_axis = "");
 
 // Those that fit, by time, then the others.
 std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
@@ -34,9 +35,11 @@ std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
 // Adds those of a program that runs so many `times` in a step.
 void AddCollectives(const std::vector<Collective>& collectives, double times,
                     std::vector<PlannedCollective>& listed);
-// The collectives of all programs of a pipeline, per step.
-std::vector<PlannedCollective> CollectivesOf(const StagedStep& step,
-                                             const StagedLayout& layout);
+// The collectives of all programs of a pipeline and of its state, per step.
+// `splits` by stage: those of the layout.
+std::vector<PlannedCollective> CollectivesOf(
+    const StagedStep& step, const StagedLayout& layout,
+    const std::vector<StageSplit>& splits);
 
 // Fills the tensors, collectives and predictions of `plan` from its program.
 void Summarise(const StepModel& model, const Partitioned& split,

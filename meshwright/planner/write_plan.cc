@@ -1,21 +1,33 @@
 #include "meshwright/planner/write_plan.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/plan/step_names.h"
+#include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
+#include "meshwright/search/expert_axes.h"
 
 namespace meshwright {
 
 Mesh NamedMesh(const PlanRequest& request, const PlanCandidate* found,
                const StepModel& model, const Mesh& mesh) {
   if (request.mesh.has_value()) return mesh;
-  if (found == nullptr) return NameInOrder(mesh, request.batch_axis);
+  if (IsRecipe(request.expert)) {
+    const std::vector<int32_t> batch =
+        AxesOf(request.expert, mesh, BatchAxisOf(request, mesh)).batch;
+    return NameBatchAxis(
+        mesh, batch.empty() ? std::nullopt : std::optional(batch.front()),
+        request.batch_axis);
+  }
+  if (found == nullptr) return NameBatchAxis(mesh, 0, request.batch_axis);
   return NameAxes(model, found->plan().assignment, mesh, request.batch_axis);
 }
 

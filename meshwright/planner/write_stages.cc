@@ -313,8 +313,8 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       MakeStagePrograms(step.split, {.stages = candidate.stages,
                                      .forward = assigned.forward,
                                      .state = step.state}));
-  MW_ASSIGN_OR_RETURN(const StagedLayout layout,
-                      LayOutStages(staged, layouts.Splits()));
+  const std::vector<StageSplit> splits = layouts.Splits();
+  MW_ASSIGN_OR_RETURN(const StagedLayout layout, LayOutStages(staged, splits));
   const int32_t ranks = candidate.ranks();
   const std::vector<Rates> rates = layouts.AllRates();
   StagePrediction predicted = PredictStages(staged, layout, ranks, task.cluster,
@@ -338,7 +338,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       std::max(0.0, 1 - SurePart(candidate) * scheduled.best.lower_bound /
                             plan.predicted.step_seconds);
   plan.tensors = layouts.Tensors(staged, layout, found.variant().model);
-  plan.collectives = CollectivesOf(staged, layout);
+  plan.collectives = CollectivesOf(staged, layout, splits);
   std::vector<double> counted(candidate.stages, 0);
   for (size_t i = 0; i < seconds.size(); ++i) {
     const int32_t stage = assigned.forward[i];

@@ -23,7 +23,17 @@ std::vector<Option> OptionMaker::For(int32_t group,
     if (!demands_.offers_only) return pinned;
   }
   std::vector<Option> options = AsExpert(group, only);
-  if (options.empty() && only != nullptr) options = AsExpert(group, nullptr);
+  // State that `only` leaves without any option has all, and so has its next
+  // value: both have the same sharding.
+  const auto is_free_state = [&](const std::pair<int32_t, int32_t>& pair) {
+    return pair.second == group && AsExpert(pair.first, only).empty();
+  };
+  if (only != nullptr &&
+      (options.empty() ||
+       (demands_.expert &&
+        std::ranges::any_of(model_.state_pairs, is_free_state)))) {
+    options = AsExpert(group, nullptr);
+  }
   for (Option& option : pinned) {
     if (std::ranges::find(options, option.strategy, &Option::strategy) ==
         options.end()) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "meshwright/search/expert_axes.h"
 
 namespace meshwright {
 namespace {
@@ -29,10 +30,6 @@ constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
      "as [model, ...] asks for it"},
     {"pp", "pipeline parallelism is --stages N, with any strategy"}};
 
-bool IsSplitBy(const Sharding& sharding, uint32_t axes) {
-  return (SplitAxes(sharding).Bits() & axes) != 0;
-}
-
 // Whether some dimension can be split over all of the devices, which are
 // several.
 bool CanSplit(const Sharding& sharding, int64_t devices) {
@@ -42,12 +39,21 @@ bool CanSplit(const Sharding& sharding, int64_t devices) {
       [&](const DimSharding& dim) { return GlobalSize(dim) % devices == 0; });
 }
 
-// Whether dimension `index` is sharded over exactly these axes, if they divide
-// it; otherwise unsharded.
-bool LiesAlong(const Sharding& sharding, size_t index, const AxisList& axes,
-               const Mesh& mesh) {
-  const bool divides = GlobalSize(sharding.dims[index]) % mesh.Size(axes) == 0;
-  return AxesOf(sharding.dims[index]) == (divides ? axes : AxisList());
+// Whether dimension `index` is sharded over those of these axes that divide it.
+bool IsSplitOver(const std::vector<int32_t>& axes, const Sharding& sharding,
+                 size_t index, const Mesh& mesh) {
+  const DimSharding& dim = sharding.dims[index];
+  return AxesOf(dim) == DividingAxes(mesh, axes, GlobalSize(dim));
+}
+
+// Whether state has this sharding, if it is sharded over all of `state`, and
+// over none of `others`.
+bool IsFullySharded(const Sharding& sharding, const Mesh& mesh,
+                    const AxisList& state, uint32_t others) {
+  const uint32_t split = SplitAxes(sharding).Bits();
+  const uint32_t wanted =
+      CanSplit(sharding, mesh.Size(state)) ? state.Bits() : 0;
+  return (split & (state.Bits() | others)) == wanted;
 }
 
 }  // namespace
@@ -90,49 +96,48 @@ std::vector<std::string> ExpertNames() {
   return names;
 }
 
-int AxesFor(Expert expert) {
-  switch (expert) {
-    case Expert::kDp:
-    case Expert::kZero2:
-    case Expert::kZero3:
-      return 1;
-    default:
-      return 2;
-  }
+bool SplitsWeights(Expert expert) {
+  return expert == Expert::kMegatron || expert == Expert::kSequence;
 }
 
-Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh) {
-  if (expert == Expert::kAuto || expert == Expert::kVolume) return {};
-  const AxisList batch = mesh.SubAxes(0);
-  const AxisList second = mesh.axes().size() > 1 ? mesh.SubAxes(1) : AxisList();
+bool IsRecipe(Expert expert) {
+  return expert != Expert::kAuto && expert != Expert::kVolume;
+}
+
+Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh,
+                std::optional<int32_t> batch_axis) {
+  if (!IsRecipe(expert)) return {};
+  const ExpertAxes axes = AxesOf(expert, mesh, batch_axis);
+  const AxisList state = SubAxesOf(mesh, axes.state);
+  // State of experts may be split over theirs, as the search likes.
+  const uint32_t others = SubAxesOf(mesh, axes.batch).Bits() & ~state.Bits() &
+                          ~SubAxesOf(mesh, axes.expert).Bits();
   return [=, &model, &mesh](int32_t group, const Sharding& sharding) {
     switch (model.kinds[group]) {
       case StateKind::kNone:
         return true;
       case StateKind::kData: {
         // The sequence is the first dimension other than the batch.
-        bool is_sequence = expert == Expert::kSequence;
+        bool is_sequence = true;
         for (size_t i = 0; i < sharding.dims.size(); ++i) {
-          AxisList axes;
+          std::vector<int32_t> over;
           if (static_cast<int64_t>(i) == model.batch_dims[group]) {
-            axes = batch;
+            over = axes.batch;
           } else if (std::exchange(is_sequence, false)) {
-            axes = second;
+            over = axes.sequence;
           }
-          if (!LiesAlong(sharding, i, axes, mesh)) return false;
+          if (!IsSplitOver(over, sharding, i, mesh)) return false;
         }
         return true;
       }
       case StateKind::kWeight:
+        return IsFullySharded(sharding, mesh,
+                              expert == Expert::kZero2 ? AxisList() : state,
+                              others | state.Bits());
       case StateKind::kOptimizer:
-        break;
+        return IsFullySharded(sharding, mesh, state, others);
     }
-    const bool is_weight = model.kinds[group] == StateKind::kWeight;
-    const bool split = IsSplitBy(sharding, batch.Bits());
-    if (expert == Expert::kZero3 || (expert == Expert::kZero2 && !is_weight)) {
-      return split == CanSplit(sharding, mesh.Size(batch));
-    }
-    return !split;
+    return true;
   };
 }
 

@@ -2,6 +2,8 @@
 #ifndef MESHWRIGHT_SEARCH_EXPERT_H_
 #define MESHWRIGHT_SEARCH_EXPERT_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,7 @@ enum class Expert : uint8_t {
   kDp,        // The batch over all devices; state replicated.
   kZero2,     // As kDp; optimizer state and gradients sharded.
   kZero3,     // As kZero2; weights sharded too.
-  kMegatron,  // The batch over one axis, weights over the other.
+  kMegatron,  // The batch over one axis, weights over the other, if any.
   kSequence,  // As kMegatron, and the sequence over the second axis.
   kVolume,    // No demand; minimises bytes sent instead of time.
 };
@@ -32,12 +34,16 @@ absl::string_view Name(Expert expert);
 std::string RemarkOn(absl::string_view name);
 std::vector<std::string> ExpertNames();
 
-// The number of axes of its meshes.
-int AxesFor(Expert expert);
+// Whether weights are split over an axis beside the batch's, as tensor
+// parallelism does.
+bool SplitsWeights(Expert expert);
+// Whether it makes demands on a plan.
+bool IsRecipe(Expert expert);
 
-// The demand on `mesh`, whose first axis is the batch's. `model` and `mesh`
-// must outlive the result.
-Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh);
+// The demand on `mesh`, whose axes have the purposes of AxesOf
+// (expert_axes.h). `model` and `mesh` must outlive the result.
+Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh,
+                std::optional<int32_t> batch_axis);
 
 }  // namespace meshwright
 

@@ -51,6 +51,12 @@ def test_stages(cli, testdata, tmp_path):
     assert cli("plan", module, *flags, "--dump", tmp_path).returncode == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert {"F0.hlo", "F1.hlo", "candidates.tsv", "problem.json"} <= names
+    # The next plan's files alone, and the user's.
+    (tmp_path / "Fig1.hlo").write_text("kept")
+    flags = ("--cluster", "h200:4", "--assumed", "--stages", 1)
+    assert cli("plan", module, *flags, "--dump", tmp_path).returncode == 0
+    programs = {path.name for path in tmp_path.glob("*.hlo")}
+    assert programs == {"program.hlo", "Fig1.hlo"}
 
 
 @pytest.mark.parametrize("where", ("file", "file/below", ""))
