@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/host_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/check_size.h"
-#include "meshwright/runtime/host_memory.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/shard_tensor.h"
 
