@@ -84,8 +84,11 @@ absl::Status LoadedJob::CheckPart(const proto::TensorPart& part) const {
 absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   MW_RETURN_IF_ERROR(CheckPart(part));
   const Job& job = executor_->job();
-  Tensor& shard = coming_[{part.index(), part.stage(), part.micro_batch(),
-                           part.devices(0)}];
+  const auto key = std::make_tuple(part.batch(), part.index(), part.stage(),
+                                   part.micro_batch(), part.devices(0));
+  std::unique_lock lock(coming_mutex_);
+  Tensor& shard = coming_[key];
+  lock.unlock();
   if (shard.type == ElementType::kInvalid) {
     shard.type = job.parameters[part.index()].shape.element_type;
     shard.dimensions =
@@ -101,13 +104,15 @@ absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   }
   shard.data.replace(part.offset(), size, part.bytes());
   if (!part.last()) return absl::OkStatus();
-  auto whole = coming_.extract(
-      {part.index(), part.stage(), part.micro_batch(), part.devices(0)});
+  lock.lock();
+  auto whole = coming_.extract(key);
+  lock.unlock();
   return executor_->Set(
       {.parameter = part.index(),
        .stage = part.stage(),
        .micro_batch = part.micro_batch(),
-       .devices = {part.devices().begin(), part.devices().end()}},
+       .devices = {part.devices().begin(), part.devices().end()},
+       .batch = part.batch()},
       std::move(whole.mapped()));
 }
 
