@@ -46,10 +46,17 @@ uint64_t RandomMark() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ShmSegment>> ShmSegment::Create() {
+  auto segment = Create(HalfOfMemory());
+  // Where addresses are limited, messages are not shared.
+  return segment.ok() ? std::move(segment) : Create(0);
+}
+
+absl::StatusOr<std::unique_ptr<ShmSegment>> ShmSegment::Create(
+    size_t message_bytes) {
   const int file = memfd_create("meshwright", MFD_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, "memfd_create");
   // Pages that are never touched use no memory.
-  const size_t size = SizeOf<Head>() + HalfOfMemory();
+  const size_t size = SizeOf<Head>() + message_bytes;
   if (ftruncate(file, static_cast<off_t>(size)) != 0) {
     const absl::Status failed = absl::ErrnoToStatus(errno, "ftruncate");
     close(file);

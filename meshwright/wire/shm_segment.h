@@ -89,6 +89,8 @@ class ShmSegment {
   };
   ShmSegment(int file, Head* head, uint64_t message_bytes)
       : file_(file), head_(head), message_bytes_(message_bytes) {}
+  static absl::StatusOr<std::unique_ptr<ShmSegment>> Create(
+      size_t message_bytes);
   static absl::StatusOr<std::unique_ptr<ShmSegment>> Map(int file);
 
   const int file_;
