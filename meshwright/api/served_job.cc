@@ -8,6 +8,7 @@
 #include "meshwright/api/load_step.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/cluster_file.h"
@@ -152,7 +153,7 @@ absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
     const std::lock_guard lock(mutex_);
     needed = devices_;
   }
-  const absl::Time end = absl::Now() + options_.patience;
+  const absl::Time end = SteadyNow() + options_.patience;
   while (true) {
     int64_t workers = 0;
     int64_t devices = 0;
@@ -167,7 +168,7 @@ absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
       const std::lock_guard lock(mutex_);
       if (state_ != State::kLoading) return absl::CancelledError("stopped");
     }
-    if (absl::Now() > end) {
+    if (SteadyNow() > end) {
       return absl::FailedPreconditionError(absl::StrCat(
           "the plan is for ", Counted(needed, "device"), "; ",
           Counted(workers, "worker"), " with ", Counted(devices, "device"),
@@ -217,6 +218,21 @@ absl::Status ServedJob::Load(std::string module, std::string plan,
       }));
   MW_RETURN_IF_ERROR(AwaitDevices(call));
   return lane_->thread.Do(call, [this] { return Place(); });
+}
+
+absl::Status ServedJob::Stage(int64_t batch, TensorSource& data) {
+  if (batch < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batch ", batch, " cannot be staged: they begin at 1"));
+  }
+  MW_RETURN_IF_ERROR(CheckAlive());
+  while (true) {
+    MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor, data.Next());
+    if (!tensor.has_value()) return absl::OkStatus();
+    const std::shared_lock lock(staging_);
+    MW_RETURN_IF_ERROR(CheckAlive());
+    MW_RETURN_IF_ERROR(loaded_->made.runner->Stage(batch, *std::move(tensor)));
+  }
 }
 
 absl::Status ServedJob::Take(std::shared_ptr<ServedJob> from, StateMoves moves,
@@ -271,7 +287,10 @@ void ServedJob::End() {
         absl::CancelledError(absl::StrCat("job ", number(), " was stopped")));
   }
   lane_->thread.Post([this] {
-    loaded_ = nullptr;  // Unloads it, in the end.
+    {
+      const std::unique_lock lock(staging_);
+      loaded_ = nullptr;  // Unloads it, in the end.
+    }
     const std::lock_guard lock(mutex_);
     state_ = State::kOver;
     return absl::OkStatus();

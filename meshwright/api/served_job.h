@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class ServedJob {
                     const JobService::StepSink& done,
                     std::vector<Wanted> wanted,
                     const JobService::TensorSink& sink, const JobCall& call);
+  // While steps of this job, or of others, run.
+  absl::Status Stage(int64_t batch, TensorSource& data);
   absl::Status Fetch(std::vector<Wanted> wanted,
                      const JobService::TensorSink& sink, const JobCall& call);
 
@@ -114,8 +117,9 @@ class ServedJob {
 
   Options options_;
   const std::shared_ptr<JobLane> lane_;
-  // Used by the thread only.
+  // Used by the thread, and for staging.
   std::unique_ptr<Loaded> loaded_;
+  std::shared_mutex staging_;  // Exclusive: nothing is staged, loaded_ may go.
   Steps* steps_of_call_ = nullptr;
 
   mutable std::mutex mutex_;  // Guards the members below.

@@ -112,6 +112,7 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
     given->push_back(*std::move(tensor));
   }
   const auto read = std::make_shared<ReadTensors>();
+  const auto staged = std::make_shared<int64_t>(data.staged());
   double seconds = kSecondsTogether;  // Of a step; at first it is not known.
   do {
     const int64_t together =
@@ -124,10 +125,13 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
     const bool is_last = together == count;
     const absl::Status status =
         Do(call,
-           [this, given, together, steps, read,
+           [this, given, staged, together, steps, read,
             wanted = is_last ? wanted : std::vector<Wanted>()](
                Runner& runner) -> absl::Status {
              // Before the first of them.
+             if (const int64_t batch = std::exchange(*staged, 0); batch != 0) {
+               MW_RETURN_IF_ERROR(runner.TakeStaged(batch));
+             }
              MW_RETURN_IF_ERROR(SetAll(runner, *given));
              if (together > 0) {
                MW_RETURN_IF_ERROR(RunSteps(runner, together, *steps));

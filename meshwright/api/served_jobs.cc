@@ -11,6 +11,7 @@
 #include "meshwright/api/plan_options_json.h"
 #include "meshwright/api/plan_step.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/base/units.h"
 #include "meshwright/base/version.h"
 #include "meshwright/planner/price_whole_ops.h"
@@ -147,7 +148,7 @@ absl::StatusOr<std::string> ServedJobs::Plan(PlanInput input, JobCall& call) {
 
 absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
     const JobCall& call) {
-  const absl::Time end = absl::Now() + options_.patience;
+  const absl::Time end = SteadyNow() + options_.patience;
   while (true) {
     std::shared_ptr<ServedJob> ending;
     {
@@ -172,7 +173,7 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
       }
     }
     if (call.cancelled()) return absl::CancelledError("the client has gone");
-    if (absl::Now() > end) return StillThere(*ending);
+    if (SteadyNow() > end) return StillThere(*ending);
     absl::SleepFor(kJobLook);
   }
 }
@@ -215,7 +216,7 @@ absl::Status ServedJobs::StillThere(const ServedJob& job) const {
 }
 
 absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {
-  const absl::Time end = absl::Now() + options_.patience;
+  const absl::Time end = SteadyNow() + options_.patience;
   while (true) {
     const int64_t workers = LivingOf(options_.coordinator).workers;
     {
@@ -225,7 +226,7 @@ absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {
       if (is_over_) return Over();
     }
     if (call.cancelled()) return absl::CancelledError("the client has gone");
-    if (absl::Now() > end) {
+    if (SteadyNow() > end) {
       return absl::FailedPreconditionError(absl::StrCat(
           workers, " of ", options_.workers, " workers have joined within ",
           absl::FormatDuration(options_.patience)));
@@ -285,6 +286,12 @@ absl::Status ServedJobs::StepAndFetch(int64_t job, int64_t count,
       found->Step(count, data, done, std::move(wanted), sink, call));
 }
 
+absl::Status ServedJobs::Stage(int64_t job, int64_t batch, TensorSource& data,
+                               JobCall&) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return Explained(found->Stage(batch, data));
+}
+
 absl::Status ServedJobs::Fetch(int64_t job, std::vector<Wanted> wanted,
                                const TensorSink& sink, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
@@ -321,7 +328,7 @@ absl::StatusOr<RestoredState> ServedJobs::Restore(int64_t job,
 absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {
   Json json = {
       {"version", Version()},
-      {"uptime_seconds", absl::ToDoubleSeconds(absl::Now() - started_)},
+      {"uptime_seconds", absl::ToDoubleSeconds(SteadyNow() - started_)},
       {"cluster", nullptr},
       {"expected_workers", options_.workers},
       {"workers", Json::array()},
@@ -359,9 +366,9 @@ absl::Status ServedJobs::Stop(int64_t job) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
   found->End();
   figures_.Forget(job);
-  const absl::Time end = absl::Now() + kStopPatience;
+  const absl::Time end = SteadyNow() + kStopPatience;
   // What a compiler is at cannot be put down: the next job waits for it.
-  while (!found->is_over() && absl::Now() < end) absl::SleepFor(kJobLook);
+  while (!found->is_over() && SteadyNow() < end) absl::SleepFor(kJobLook);
   return absl::OkStatus();
 }
 

@@ -25,6 +25,7 @@
 #include "meshwright/api/call_thread.h"
 #include "meshwright/api/line_watchers.h"
 #include "meshwright/api/served_job.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/coordinator.h"
@@ -83,6 +84,8 @@ class ServedJobs : public JobService {
   absl::Status StepAndFetch(int64_t job, int64_t count, TensorSource& data,
                             const StepSink& done, std::vector<Wanted> wanted,
                             const TensorSink& sink, JobCall& call) override;
+  absl::Status Stage(int64_t job, int64_t batch, TensorSource& data,
+                     JobCall& call) override;
   absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                      const TensorSink& sink, JobCall& call) override;
   absl::Status Move(int64_t from, int64_t to, StateMoves moves,
@@ -112,7 +115,7 @@ class ServedJobs : public JobService {
 
   const Options options_;
   CompileCache cache_;
-  const absl::Time started_ = absl::Now();
+  const absl::Time started_ = SteadyNow();
   LastFigures figures_;
   LineWatchers watchers_;
   mutable std::mutex mutex_;  // Guards the members below up to `planning_`.

@@ -13,8 +13,9 @@ namespace {
 
 class GivenTensors : public TensorSource {
  public:
-  explicit GivenTensors(std::vector<Tensor> tensors)
-      : tensors_(std::move(tensors)) {}
+  explicit GivenTensors(std::vector<Tensor> tensors, int64_t staged = 0)
+      : tensors_(std::move(tensors)), staged_(staged) {}
+  int64_t staged() const override { return staged_; }
   absl::StatusOr<std::optional<LentTensor>> Next() override {
     if (next_ == tensors_.size()) return std::optional<LentTensor>();
     return LentTensor{.tensor = std::move(tensors_[next_++])};
@@ -22,6 +23,7 @@ class GivenTensors : public TensorSource {
 
  private:
   std::vector<Tensor> tensors_;
+  const int64_t staged_;
   size_t next_ = 0;
 };
 
@@ -74,10 +76,19 @@ absl::Status ServedRunner::Feed(const std::string& dataset, int64_t position) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(
-    int64_t count, const Meanwhile& meanwhile) {
+absl::Status ServedRunner::Stage(int64_t batch, LentTensor tensor) {
+  GivenTensors given({Owned(std::move(tensor))});
+  return jobs_.Stage(job_, batch, given, call_);
+}
+
+absl::Status ServedRunner::TakeStaged(int64_t batch) {
+  staged_ = batch;  // Its absence is the error of the steps.
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(int64_t count) {
   std::vector<StepResult> results;
-  TensorSource none;
+  GivenTensors none({}, std::exchange(staged_, 0));
   MW_RETURN_IF_ERROR(jobs_.Step(
       job_, count, none,
       [&](const JobStep& step) {
@@ -86,7 +97,6 @@ absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(
         return absl::OkStatus();
       },
       call_));
-  if (meanwhile != nullptr) MW_RETURN_IF_ERROR(meanwhile());
   return results;
 }
 

@@ -45,10 +45,10 @@ class ServedRunner : public Runner {
                     uint64_t seed) override;
   absl::Status Feed(const std::string& dataset, int64_t position) override;
   std::optional<int64_t> position() const override { return position_; }
+  absl::Status Stage(int64_t batch, LentTensor tensor) override;
+  absl::Status TakeStaged(int64_t batch) override;
   absl::StatusOr<StepResult> Step() override;
-  using Runner::Steps;
-  absl::StatusOr<std::vector<StepResult>> Steps(
-      int64_t count, const Meanwhile& meanwhile) override;
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
@@ -70,6 +70,7 @@ class ServedRunner : public Runner {
   const ModuleRoles roles_;
   const int64_t job_;
   std::optional<int64_t> position_;
+  int64_t staged_ = 0;  // What the next steps take.
 };
 
 }  // namespace meshwright

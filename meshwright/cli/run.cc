@@ -24,6 +24,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/cache_flag.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/data_ahead.h"
 #include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
@@ -184,20 +185,15 @@ absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
   // As many steps at a time as take about half a second, unless data have to be
   // sent or results fetched in between.
   int64_t at_once = 1;
-  const auto give = [&](int64_t step) {
-    return data.empty() || step >= steps
-               ? absl::OkStatus()
-               : runner->Set(data[step % data.size()]);
-  };
-  MW_RETURN_IF_ERROR(give(first));
+  DataAhead ahead(data, first, steps, runner);
   while (first + std::ssize(log.seconds) < steps) {
     const int64_t step = first + std::ssize(log.seconds);
     const int64_t count =
         std::min({at_once, steps - step, checkpoints.StepsUntilSave(step)});
     const Stopwatch time;
-    // The data of a step are transferred while the previous one runs.
+    MW_RETURN_IF_ERROR(ahead.Give(step));
     MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results,
-                        runner->Steps(count, [&] { return give(step + 1); }));
+                        ahead.Run(count, step + count));
     if (pipeline != nullptr) {
       MW_ASSIGN_OR_RETURN(const Simulation simulated,
                           SimulateLastStep(*pipeline));

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "meshwright/base/standard_output.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/security_flags.h"
 #include "meshwright/launch/host_port.h"
@@ -142,8 +143,8 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
 Serving::~Serving() {
   if (jobs_ != nullptr) jobs_->Shutdown();
   coordinator_->EndWorkers();
-  const absl::Time end = absl::Now() + kFarewell;
-  while (living() > 0 && absl::Now() < end) {
+  const absl::Time end = SteadyNow() + kFarewell;
+  while (living() > 0 && SteadyNow() < end) {
     absl::SleepFor(absl::Milliseconds(20));
   }
   metrics_ = nullptr;
@@ -171,9 +172,9 @@ bool Serving::has_lost() const {
 }
 
 void Serving::EndAfterStarter(const EndRequest& end) {
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   while (jobs_->has_job() && end.signal() == 0) {
-    const absl::Duration passed = absl::Now() - begin;
+    const absl::Duration passed = SteadyNow() - begin;
     if (passed > kLastWords || (passed > kNotice && !has_lost())) break;
     absl::SleepFor(absl::Milliseconds(20));
   }

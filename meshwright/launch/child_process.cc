@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/launch/spawn.h"
 
 namespace meshwright {
@@ -205,10 +205,10 @@ std::optional<size_t> ChildProcess::WaitForFailure(
 void TerminateAll(absl::Span<ChildProcess* const> children,
                   absl::Duration grace) {
   for (ChildProcess* const child : children) child->Signal(SIGTERM);
-  const absl::Time deadline = absl::Now() + grace;
+  const absl::Time deadline = SteadyNow() + grace;
   for (ChildProcess* const child : children) {
     const absl::Duration left =
-        std::max(absl::ZeroDuration(), deadline - absl::Now());
+        std::max(absl::ZeroDuration(), deadline - SteadyNow());
     if (!child->Wait(left).has_value()) child->Signal(SIGKILL);
   }
   for (ChildProcess* const child : children) {

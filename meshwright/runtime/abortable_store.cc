@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 namespace {
@@ -23,13 +23,13 @@ absl::Status AbortableStore::Set(const std::string& key, std::string value) {
 
 absl::StatusOr<std::string> AbortableStore::Get(const std::string& key,
                                                 absl::Duration timeout) {
-  const absl::Time until = absl::Now() + timeout;
+  const absl::Time until = SteadyNow() + timeout;
   while (true) {
     MW_RETURN_IF_ERROR(Enter());
     absl::StatusOr<std::string> value = beneath_->Get(
-        key, std::clamp(until - absl::Now(), absl::ZeroDuration(), kSlice));
+        key, std::clamp(until - SteadyNow(), absl::ZeroDuration(), kSlice));
     Leave();
-    if (!absl::IsDeadlineExceeded(value.status()) || absl::Now() >= until) {
+    if (!absl::IsDeadlineExceeded(value.status()) || SteadyNow() >= until) {
       return value;
     }
   }

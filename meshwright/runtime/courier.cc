@@ -127,15 +127,10 @@ absl::Status Courier::SendTiles(const ParcelKey& key, const Route& route,
   return absl::OkStatus();
 }
 
-Courier::Incoming Courier::Post(const PieceKey& key, const Route& route,
-                                const Tile& tile, int from) {
+std::unique_ptr<Arrival> Courier::Post(const PieceKey& key, const Route& route,
+                                       const Tile& tile, int from) {
   const BufferShape shape{route.shape.element_type, tile.sizes};
-  auto bytes = std::make_shared<std::string>();
-  bytes->resize(shape.host_bytes());
-  std::unique_ptr<Arrival> arrival = means_.wire->Receive(
-      from, MessageOf(key),
-      {reinterpret_cast<std::byte*>(bytes->data()), bytes->size()});
-  return {std::move(bytes), std::move(arrival)};
+  return means_.wire->Receive(from, MessageOf(key), shape.host_bytes());
 }
 
 void Courier::Expect(const ParcelKey& key) {
@@ -147,9 +142,9 @@ void Courier::Expect(const ParcelKey& key) {
     const DeviceAt from = SourceOf(route, key.stage, 0, tile);
     if (own.index_of[tile.to] < 0 || from.worker == means_.worker) continue;
     const PieceKey piece{key, 0, static_cast<int32_t>(i)};
-    Incoming incoming = Post(piece, route, tile, from.worker);
+    std::unique_ptr<Arrival> arrival = Post(piece, route, tile, from.worker);
     const std::lock_guard lock(mutex_);
-    expected_[piece] = std::move(incoming);
+    expected_[piece] = std::move(arrival);
   }
 }
 
@@ -162,27 +157,27 @@ absl::StatusOr<BufferPtr> Courier::Take(const PieceKey& key, const Route& route,
     delivery.there_at = std::max(delivery.there_at, piece.parked_at);
     return std::move(piece.buffer);
   }
-  Incoming incoming;
+  std::unique_ptr<Arrival> arrival;
   {
     const std::lock_guard lock(mutex_);
-    if (auto found = expected_.extract(key))
-      incoming = std::move(found.mapped());
+    if (auto found = expected_.extract(key)) {
+      arrival = std::move(found.mapped());
+    }
   }
-  if (incoming.arrival == nullptr) {
-    incoming = Post(key, route, tile, from.worker);
-  }
+  if (arrival == nullptr) arrival = Post(key, route, tile, from.worker);
   const Stopwatch wait;
   const double now = clock_.seconds();
-  MW_RETURN_IF_ERROR(incoming.arrival->Await());
+  MW_RETURN_IF_ERROR(arrival->Await());
   delivery.waited += wait.seconds();
   delivery.sent_at = std::min(delivery.sent_at, now);
   delivery.there_at = std::max(delivery.there_at, clock_.seconds());
   const OwnDevices& own = (*means_.own)[key.parcel.stage];
+  OwnedBytes came = arrival->bytes();
+  arrival = nullptr;  // The array alone holds them.
   return means_.client->FromHost(
-      {.bytes = {reinterpret_cast<const std::byte*>(incoming.bytes->data()),
-                 incoming.bytes->size()},
+      {.bytes = came.bytes,
        .shape = {route.shape.element_type, tile.sizes},
-       .owner = incoming.bytes},
+       .owner = std::move(came.owner)},
       *own.devices[own.index_of[tile.to]]);
 }
 

@@ -82,11 +82,6 @@ class Courier {
   absl::Status error() const { return rack_.error(); }
 
  private:
-  struct Incoming {
-    std::shared_ptr<std::string> bytes;
-    std::unique_ptr<Arrival> arrival;
-  };
-
   const Route& RouteOf(ParcelKey key) const;
   // The device that a tile is sent from in a round, and to.
   DeviceAt SourceOf(const Route& route, int32_t stage, int32_t round,
@@ -98,8 +93,8 @@ class Courier {
   absl::StatusOr<OwnArray> Gather(const ParcelKey& key, const Route& route,
                                   int32_t round, const OwnArray* beneath,
                                   Delivery& delivery);
-  Incoming Post(const PieceKey& key, const Route& route, const Tile& tile,
-                int from);
+  std::unique_ptr<Arrival> Post(const PieceKey& key, const Route& route,
+                                const Tile& tile, int from);
   absl::StatusOr<BufferPtr> Take(const PieceKey& key, const Route& route,
                                  const Tile& tile, Delivery& delivery);
 
@@ -108,7 +103,7 @@ class Courier {
   const Stopwatch clock_;
   PieceRack rack_;
   std::mutex mutex_;
-  std::map<PieceKey, Incoming> expected_;
+  std::map<PieceKey, std::unique_ptr<Arrival>> expected_;
 };
 
 }  // namespace meshwright

@@ -162,6 +162,7 @@ absl::Status Executor::Set(const ParameterShard& at, Tensor shard) {
 }
 
 absl::Status Executor::Set(const ParameterShard& at, const HostArray& shard) {
+  if (at.batch != 0) return Stage(at, shard);
   is_given_ = false;
   const OwnDevices& own = programs_.own[at.stage];
   if (own.empty()) return absl::OkStatus();
@@ -179,6 +180,32 @@ absl::Status Executor::Set(const ParameterShard& at, const HostArray& shard) {
     MW_ASSIGN_OR_RETURN(buffer,
                         options_.client->FromHost(shard, *own.devices[index]));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Stage(const ParameterShard& at, const HostArray& shard) {
+  const OwnDevices& own = programs_.own[at.stage];
+  StagedBatches::Shard made = {.at = &at};
+  for (const int64_t position : at.devices) {
+    const int32_t index = own.index_of[position];
+    if (index < 0) continue;
+    auto buffer = options_.client->FromHost(shard, *own.devices[index]);
+    if (!buffer.ok()) return staged_.Fail(at.batch, buffer.status());
+    made.buffers.emplace_back(index, *std::move(buffer));
+  }
+  const bool is_cut = job().CutOf(at.parameter).has_value();
+  made.micro_batches = is_cut ? job().step.micro_batches : 1;
+  made.devices = own.size();
+  staged_.Add(std::move(made));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::TakeStaged(int64_t batch) {
+  MW_ASSIGN_OR_RETURN(DataFeed::Batch taken, staged_.Take(batch));
+  for (auto& [key, arrays] : taken) {
+    inputs_.parameters[key] = std::move(arrays);
+  }
+  is_given_ = false;
   return absl::OkStatus();
 }
 
@@ -342,96 +369,6 @@ absl::StatusOr<StepReport> Executor::Finish(RunningStep& step) {
     }
   }
   return report;
-}
-
-absl::Status Executor::Adopt(Executor& init,
-                             const std::vector<int64_t>& parameters) {
-  if (parameters.size() != init.job().step.outputs.size()) {
-    return absl::InvalidArgumentError("the state has other parameters");
-  }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const int64_t parameter = parameters[i];
-    if (parameter < 0 || parameter >= std::ssize(job().parameters) ||
-        job().step.homes[parameter] !=
-            init.job().StageOfOutput(static_cast<int64_t>(i))) {
-      return absl::InvalidArgumentError("the state lives elsewhere");
-    }
-    const int32_t home = job().step.homes[parameter];
-    if (programs_.own[home].empty()) continue;
-    const auto found = init.outputs_.find(init.job().step.outputs[i].index);
-    if (found == init.outputs_.end()) {
-      return absl::FailedPreconditionError("no step has run");
-    }
-    inputs_.parameters[{parameter, home}] = {found->second};
-  }
-  is_given_ = false;
-  outputs_.clear();
-  return absl::OkStatus();
-}
-
-absl::Status Executor::ShareOn(int32_t stage, const Executor& from,
-                               const SharedParameter& pair) {
-  const int32_t home = from.job().step.homes[pair.from];
-  const OwnDevices& own = programs_.own[stage];
-  if (own.empty()) return absl::OkStatus();
-  const auto found = from.inputs_.parameters.find({pair.from, home});
-  if (found == from.inputs_.parameters.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("parameter \"", from.job().parameters[pair.from].name,
-                     "\" has no value"));
-  }
-  const BufferShape shape{
-      job().parameters[pair.to].shape.element_type,
-      LocalDimensions(job().layout.parameters.at({pair.to, stage}),
-                      job().layout.meshes[stage])};
-  const SharedArray& array = found->second[0];
-  if (own.devices != from.programs_.own[home].devices ||
-      std::ranges::any_of(*array, [&](const BufferPtr& buffer) {
-        return buffer == nullptr || buffer->shape() != shape;
-      })) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter \"", job().parameters[pair.to].name,
-                     "\" is sharded otherwise in the other job"));
-  }
-  inputs_.parameters[{pair.to, stage}] = {array};
-  return absl::OkStatus();
-}
-
-absl::Status Executor::Share(const Executor& from,
-                             const std::vector<SharedParameter>& pairs) {
-  is_given_ = false;
-  for (const SharedParameter& pair : pairs) {
-    if (pair.from < 0 || pair.from >= std::ssize(from.job().parameters) ||
-        pair.to < 0 || pair.to >= std::ssize(job().parameters) ||
-        job().CutOf(pair.to).has_value()) {
-      return absl::InvalidArgumentError("there are no such parameters");
-    }
-    for (int32_t stage = 0; stage < job().step.stages; ++stage) {
-      if (!job().layout.parameters.contains({pair.to, stage}) ||
-          (job().parameters[pair.to].is_state &&
-           stage != job().step.homes[pair.to])) {
-        continue;
-      }
-      MW_RETURN_IF_ERROR(ShareOn(stage, from, pair));
-    }
-  }
-  return absl::OkStatus();
-}
-
-void Executor::Drop(const std::vector<int64_t>& parameters) {
-  for (const int64_t parameter : parameters) {
-    std::erase_if(inputs_.parameters, [&](const auto& one) {
-      return one.first.first == parameter;
-    });
-    for (const NextValue& next : job().step.state) {
-      const StageInput& output = job().step.outputs[next.output];
-      if (next.parameter == parameter &&
-          output.kind == StageInput::Kind::kValue) {
-        outputs_.erase(output.index);
-      }
-    }
-    is_given_ = false;
-  }
 }
 
 int32_t Executor::StageOf(const ShardAt& at) const {

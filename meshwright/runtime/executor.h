@@ -33,6 +33,7 @@
 #include "meshwright/runtime/job_site.h"
 #include "meshwright/runtime/rank_threads.h"
 #include "meshwright/runtime/shipper.h"
+#include "meshwright/runtime/staged_batches.h"
 #include "meshwright/runtime/staged_rank.h"
 #include "meshwright/runtime/tile_mover.h"
 #include "meshwright/wire/wire.h"
@@ -73,6 +74,8 @@ class Executor {
   // Sets it on those of the devices that are here.
   absl::Status Set(const ParameterShard& at, Tensor shard);
   absl::Status Set(const ParameterShard& at, const HostArray& shard);
+  // As in JobSite; what is staged may be set on any thread.
+  absl::Status TakeStaged(int64_t batch);
   // From the next step on, the parameters that the dataset names are its
   // consecutive batches, starting at `position`; null: they keep their values.
   // kInvalidArgument if the dataset cannot be read, and there is none then.
@@ -107,6 +110,7 @@ class Executor {
   void FindRanks();
   absl::Status TakeBatch();
   absl::Status CheckGiven() const;
+  absl::Status Stage(const ParameterShard& at, const HostArray& shard);
   // How many steps may be under way at once.
   int64_t StepsAtOnce() const;
   absl::StatusOr<std::unique_ptr<RunningStep>> Start(int64_t number,
@@ -125,6 +129,7 @@ class Executor {
   TileMover mover_;
   std::unique_ptr<Shipper> shipper_;  // Null without a wire.
   StagedInputs inputs_;
+  StagedBatches staged_;
   bool is_given_ = false;   // CheckGiven() has succeeded.
   std::vector<int> ranks_;  // With devices here.
   std::unique_ptr<RankThreads> threads_;

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/host_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/check_size.h"
-#include "meshwright/runtime/host_memory.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/shard_tensor.h"
 
@@ -51,7 +51,7 @@ JobRunner::JobRunner(const Module& module, const Job* job,
       is_given_(roles_.parameters.size()),
       is_fed_(roles_.parameters.size()) {}
 
-absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
+absl::Status JobRunner::PutWhole(int64_t number, Tensor tensor, int64_t batch) {
   MW_RETURN_IF_ERROR(Conform(job_.parameters[number].shape, tensor));
   const auto given = [](Tensor own) {
     const auto owner = std::make_shared<const Tensor>(std::move(own));
@@ -59,13 +59,18 @@ absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
   };
   const std::optional<int64_t> cut = job_.CutOf(number);
   if (cut.value_or(0) == 0) {
-    return SendParameter(number, given(std::move(tensor)));
+    return PutGiven(number, given(std::move(tensor)), batch);
   }
   const int64_t count = job_.step.micro_batches;
   for (int64_t t = 0; t < count; ++t) {
     MW_RETURN_IF_ERROR(
-        SendPart(number, t, given(PartOf(tensor, *cut, t, count))));
+        SendPart(number, t, given(PartOf(tensor, *cut, t, count)), batch));
   }
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
+  MW_RETURN_IF_ERROR(PutWhole(number, std::move(tensor), /*batch=*/0));
   is_given_[number] = true;
   return absl::OkStatus();
 }
@@ -78,11 +83,17 @@ absl::Status JobRunner::FillSynthetic(uint64_t seed) {
                           });
 }
 
+absl::Status JobRunner::CheckNotFed(int64_t parameter) const {
+  if (!is_fed_[parameter]) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameter ", roles_.parameters[parameter].name,
+                   " comes from a dataset; end that first"));
+}
+
 absl::StatusOr<int64_t> JobRunner::FindSettable(const std::string& name) const {
   MW_ASSIGN_OR_RETURN(const int64_t number, FindParameter(roles_, name));
-  if (!is_fed_[number]) return number;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "parameter ", name, " comes from a dataset; end that first"));
+  MW_RETURN_IF_ERROR(CheckNotFed(number));
+  return number;
 }
 
 absl::Status JobRunner::Set(std::vector<Tensor> tensors) {
@@ -95,6 +106,64 @@ absl::Status JobRunner::Set(std::vector<Tensor> tensors) {
 
 absl::Status JobRunner::SetLent(LentTensor tensor) {
   MW_ASSIGN_OR_RETURN(const int64_t number, FindSettable(tensor.tensor.name));
+  MW_RETURN_IF_ERROR(Put(number, std::move(tensor), /*batch=*/0));
+  is_given_[number] = true;
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::Stage(int64_t batch, LentTensor tensor) {
+  MW_ASSIGN_OR_RETURN(const int64_t number,
+                      FindParameter(roles_, tensor.tensor.name));
+  if (job_.parameters[number].is_state) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter ", tensor.tensor.name,
+                     " is state, which steps compute: only data are staged"));
+  }
+  {
+    const std::lock_guard lock(staged_mutex_);
+    if (batch <= taken_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("batch ", batch,
+                       " cannot be staged: steps have taken batch ", taken_));
+    }
+    if (staged_.size() >= kMaxStaged && !staged_.contains(batch)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          staged_.size(), " batches are staged: steps must take one first"));
+    }
+    staged_[batch];
+  }
+  const absl::Status put = Put(number, std::move(tensor), batch);
+  const std::lock_guard lock(staged_mutex_);
+  if (put.ok()) {
+    staged_[batch].insert(number);
+  } else {
+    staged_.erase(batch);
+  }
+  return put;
+}
+
+absl::Status JobRunner::TakeStaged(int64_t batch) {
+  std::set<int64_t> parameters;
+  {
+    const std::lock_guard lock(staged_mutex_);
+    const auto found = staged_.find(batch);
+    if (found == staged_.end() || found->second.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat("batch ", batch, " is not staged"));
+    }
+    for (const int64_t number : found->second) {
+      MW_RETURN_IF_ERROR(CheckNotFed(number));
+    }
+    parameters = std::move(found->second);
+    staged_.erase(staged_.begin(), std::next(found));
+    taken_ = batch;
+  }
+  MW_RETURN_IF_ERROR(site_->TakeStaged(batch));
+  for (const int64_t number : parameters) is_given_[number] = true;
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::Put(int64_t number, LentTensor tensor, int64_t batch) {
   const Shape& shape = job_.parameters[number].shape;
   // What is to be converted, or cut elsewhere than in rows, is copied.
   const bool is_as_given = tensor.is_lent() &&
@@ -102,13 +171,17 @@ absl::Status JobRunner::SetLent(LentTensor tensor) {
                            tensor.tensor.dimensions == shape.dimensions &&
                            std::ssize(tensor.bytes) == WholeBytes(shape) &&
                            job_.CutOf(number).value_or(0) == 0;
-  return is_as_given ? SendParameter(number, {.bytes = tensor.bytes,
-                                              .owner = tensor.owner,
-                                              .is_lent = true})
-                     : SetParameter(number, Owned(std::move(tensor)));
+  return is_as_given
+             ? PutGiven(number,
+                        {.bytes = tensor.bytes,
+                         .owner = tensor.owner,
+                         .is_lent = true},
+                        batch)
+             : PutWhole(number, Owned(std::move(tensor)), batch);
 }
 
-absl::Status JobRunner::SendParameter(int64_t number, const Given& given) {
+absl::Status JobRunner::PutGiven(int64_t number, const Given& given,
+                                 int64_t batch) {
   const size_t count =
       job_.CutOf(number).has_value() ? job_.step.micro_batches : 1;
   const size_t part = given.bytes.size() / count;
@@ -116,14 +189,14 @@ absl::Status JobRunner::SendParameter(int64_t number, const Given& given) {
     MW_RETURN_IF_ERROR(SendPart(number, static_cast<int64_t>(t),
                                 {.bytes = given.bytes.subspan(t * part, part),
                                  .owner = given.owner,
-                                 .is_lent = given.is_lent}));
+                                 .is_lent = given.is_lent},
+                                batch));
   }
-  is_given_[number] = true;
   return absl::OkStatus();
 }
 
 absl::Status JobRunner::SendPart(int64_t number, int64_t micro_batch,
-                                 const Given& part) {
+                                 const Given& part, int64_t batch) {
   for (const auto& [key, sharding] : job_.layout.parameters) {
     const auto& [parameter, stage] = key;
     if (parameter != number || (job_.parameters[number].is_state &&
@@ -135,7 +208,8 @@ absl::Status JobRunner::SendPart(int64_t number, int64_t micro_batch,
       MW_RETURN_IF_ERROR(SendShard({.parameter = number,
                                     .stage = stage,
                                     .micro_batch = micro_batch,
-                                    .devices = std::move(devices)},
+                                    .devices = std::move(devices),
+                                    .batch = batch},
                                    sharding, part));
     }
   }
@@ -228,13 +302,12 @@ absl::Status JobRunner::CheckGiven(int64_t parameter) const {
       "parameter \"", roles_.parameters[parameter].name, "\" has no value"));
 }
 
-absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(
-    int64_t count, const Meanwhile& meanwhile) {
+absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(int64_t count) {
   for (size_t i = 0; i < is_given_.size(); ++i) {
     MW_RETURN_IF_ERROR(CheckGiven(static_cast<int64_t>(i)));
   }
   MW_ASSIGN_OR_RETURN(const std::vector<StepReport> reports,
-                      site_->Steps(count, meanwhile));
+                      site_->Steps(count));
   std::vector<StepResult> results;
   for (const StepReport& report : reports) {
     results.push_back({.seconds = report.seconds, .loss = report.loss});

@@ -13,8 +13,11 @@
 #define MESHWRIGHT_RUNTIME_JOB_RUNNER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +48,10 @@ class JobRunner : public Runner {
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
   absl::Status SetLent(LentTensor tensor) override;
+  // Up to so many at once.
+  static constexpr size_t kMaxStaged = 8;
+  absl::Status Stage(int64_t batch, LentTensor tensor) override;
+  absl::Status TakeStaged(int64_t batch) override;
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
   // The same for the given pieces.
@@ -54,9 +61,7 @@ class JobRunner : public Runner {
   absl::Status Feed(const std::string& dataset, int64_t position) override;
   std::optional<int64_t> position() const override { return site_->position(); }
   absl::StatusOr<StepResult> Step() override;
-  using Runner::Steps;
-  absl::StatusOr<std::vector<StepResult>> Steps(
-      int64_t count, const Meanwhile& meanwhile) override;
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
@@ -100,7 +105,12 @@ class JobRunner : public Runner {
  private:
   StateMap OwnState() const;
   absl::Status CheckGiven(int64_t parameter) const;
+  absl::Status CheckNotFed(int64_t parameter) const;
   absl::StatusOr<int64_t> FindSettable(const std::string& name) const;
+  // `batch`: as of a ParameterShard. Staging uses nothing that other calls
+  // change.
+  absl::Status Put(int64_t number, LentTensor tensor, int64_t batch);
+  absl::Status PutWhole(int64_t number, Tensor tensor, int64_t batch);
   absl::Status SetParameter(int64_t number, Tensor tensor);
   // Of a whole parameter, or of the part that a micro-batch gets.
   struct Given {
@@ -108,8 +118,9 @@ class JobRunner : public Runner {
     std::shared_ptr<const void> owner;
     bool is_lent = false;  // The owner wants them back.
   };
-  absl::Status SendParameter(int64_t number, const Given& given);
-  absl::Status SendPart(int64_t number, int64_t micro_batch, const Given& part);
+  absl::Status PutGiven(int64_t number, const Given& given, int64_t batch);
+  absl::Status SendPart(int64_t number, int64_t micro_batch, const Given& part,
+                        int64_t batch);
   absl::Status SendShard(const ParameterShard& at, const Sharding& sharding,
                          const Given& whole);
   struct ArrayAt {
@@ -133,6 +144,11 @@ class JobRunner : public Runner {
   std::vector<bool> is_fed_;
   Simulation execution_;
   int64_t worker_bytes_ = 0;  // What programs take per device of a worker.
+
+  std::mutex staged_mutex_;  // Guards the members below.
+  // By number: which parameters.
+  std::map<int64_t, std::set<int64_t>> staged_;
+  int64_t taken_ = 0;  // The last that steps took.
 };
 
 // For ranks that span workers, the times of the slowest worker.

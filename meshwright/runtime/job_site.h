@@ -30,6 +30,9 @@ struct ParameterShard {
   int64_t micro_batch = 0;
   // Of the stage's mesh: all that hold the shard.
   std::vector<int64_t> devices;
+  // 0: the next step uses it. Otherwise it is staged under this number until
+  // steps take it (JobSite::TakeStaged).
+  int64_t batch = 0;
 };
 
 // A shard that a device holds between steps.
@@ -108,13 +111,14 @@ class JobSite {
   absl::Status Feed(const DatasetSpec* spec, int64_t position);
   std::optional<int64_t> position() const { return position_; }
 
+  // What is staged (`at.batch`) may come from any thread, while steps run.
   virtual absl::Status Set(const ParameterShard& at,
                            const HostArray& shard) = 0;
+  // From the next step on, what was staged under this number is used. What was
+  // staged under lower ones is dropped.
+  virtual absl::Status TakeStaged(int64_t batch) = 0;
   // Runs `count` steps. kFailedPrecondition if a parameter has no value.
-  // `meanwhile`, if given, is called once they have begun; what it Sets is for
-  // the steps after these.
-  virtual absl::StatusOr<std::vector<StepReport>> Steps(
-      int64_t count, const std::function<absl::Status()>& meanwhile) = 0;
+  virtual absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) = 0;
   // Each of the shards into its place, of exactly as many bytes.
   virtual absl::Status Read(absl::Span<const ShardAt> shards,
                             absl::Span<const absl::Span<std::byte>> into) = 0;

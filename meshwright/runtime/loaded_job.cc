@@ -6,9 +6,9 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/host_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_collectives.h"
-#include "meshwright/runtime/host_memory.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/peak_memory.h"
 #include "meshwright/runtime/state_files.h"
@@ -87,9 +87,11 @@ absl::Status LoadedJob::CheckPart(const proto::TensorPart& part) const {
 absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   MW_RETURN_IF_ERROR(CheckPart(part));
   const Job& job = executor_->job();
-  const auto key = std::make_tuple(part.index(), part.stage(),
+  const auto key = std::make_tuple(part.batch(), part.index(), part.stage(),
                                    part.micro_batch(), part.devices(0));
+  std::unique_lock lock(coming_mutex_);
   Coming& shard = coming_[key];
+  lock.unlock();
   if (shard.data == nullptr) {
     shard.shape = {
         job.parameters[part.index()].shape.element_type,
@@ -107,13 +109,16 @@ absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   std::memcpy(shard.data.get() + part.offset(), part.bytes().data(),
               part.bytes().size());
   if (!part.last()) return absl::OkStatus();
+  lock.lock();
   const auto whole = coming_.extract(key);
+  lock.unlock();
   Coming& come = whole.mapped();
   return executor_->Set(
       {.parameter = part.index(),
        .stage = part.stage(),
        .micro_batch = part.micro_batch(),
-       .devices = {part.devices().begin(), part.devices().end()}},
+       .devices = {part.devices().begin(), part.devices().end()},
+       .batch = part.batch()},
       {.bytes = {reinterpret_cast<const std::byte*>(come.data.get()),
                  static_cast<size_t>(come.bytes)},
        .shape = std::move(come.shape),

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -35,8 +36,12 @@ class LoadedJob {
       std::shared_ptr<Wire> wire, CompileCache* cache);
   ~LoadedJob();
 
-  // Part of a shard; the last part sets the shard.
+  // Part of a shard; the last part sets the shard. Of one that is staged, parts
+  // may come on another thread than that of the other calls.
   absl::Status Set(const proto::TensorPart& part);
+  absl::Status TakeStaged(int64_t batch) {
+    return executor_->TakeStaged(batch);
+  }
   absl::Status Feed(const proto::FeedData& feed);
   // As in Executor; calls `send` for each step that has run.
   absl::Status Steps(const proto::RunSteps& run,
@@ -80,13 +85,16 @@ class LoadedJob {
   std::unique_ptr<Executor> executor_;
   std::thread writer_;  // Of the most recent copy.
   int64_t memory_bytes_ = 0;
-  // Incomplete shards, by parameter, stage, micro-batch and first device.
+  // Incomplete shards, by batch, parameter, stage, micro-batch and first
+  // device.
   struct Coming {
     BufferShape shape = {};
     int64_t bytes = 0;
     std::shared_ptr<char> data = nullptr;
   };
-  std::map<std::tuple<int64_t, int32_t, int64_t, int64_t>, Coming> coming_;
+  std::mutex coming_mutex_;  // Of the map; each shard is one thread's.
+  std::map<std::tuple<int64_t, int64_t, int32_t, int64_t, int64_t>, Coming>
+      coming_;
 };
 
 }  // namespace meshwright

@@ -45,8 +45,11 @@ class LocalSite : public JobSite {
     return executor_->Set(at, shard);
   }
 
-  absl::StatusOr<std::vector<StepReport>> Steps(
-      int64_t count, const std::function<absl::Status()>& meanwhile) override {
+  absl::Status TakeStaged(int64_t batch) override {
+    return executor_->TakeStaged(batch);
+  }
+
+  absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override {
     std::vector<StepReport> reports;
     MW_RETURN_IF_ERROR(executor_->Steps(next_step_, count,
                                         [&](int64_t number, StepReport report) {
@@ -56,7 +59,6 @@ class LocalSite : public JobSite {
                                           next_step_ = number + 1;
                                           return absl::OkStatus();
                                         }));
-    if (meanwhile != nullptr) MW_RETURN_IF_ERROR(meanwhile());
     return reports;
   }
 

@@ -54,6 +54,39 @@ TEST_F(LocalRunnerTest, DataChangesBetweenSteps) {
   EXPECT_EQ(runner_->Step()->loss, 101);
 }
 
+TEST_F(LocalRunnerTest, StepsTakeWhatWasStagedForThem) {
+  const auto stage = [&](int64_t batch, std::vector<float> values) {
+    return runner_->Stage(batch,
+                          {.tensor = FloatsForTest("x", std::move(values))});
+  };
+  ASSERT_TRUE(runner_->Set({FloatsForTest("w", {0, 0})}).ok());
+  for (int64_t batch = 1; batch <= 4; ++batch) {
+    const auto value = static_cast<float>(batch);
+    ASSERT_EQ(stage(batch, {value, 10 * value}), absl::OkStatus());
+  }
+  EXPECT_EQ(runner_->Step().status().code(),
+            absl::StatusCode::kFailedPrecondition);  // None is taken.
+  for (const int64_t batch : {1, 3}) {               // Nobody wanted 2.
+    ASSERT_EQ(runner_->TakeStaged(batch), absl::OkStatus());
+    ASSERT_TRUE(runner_->Step().ok());
+  }
+  ASSERT_TRUE(runner_->Step().ok());  // Still 3.
+  EXPECT_EQ(runner_->ReadState().value()[0], FloatsForTest("w", {7, 70}));
+
+  EXPECT_EQ(runner_->TakeStaged(2).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(stage(3, {0, 0}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(stage(5, {0, 0, 0}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(runner_->TakeStaged(5).code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(
+      std::string(
+          runner_->Stage(5, {.tensor = FloatsForTest("w", {})}).message()),
+      HasSubstr("w is state"));
+  for (int64_t batch = 5; batch < 12; ++batch) {  // With 4, eight.
+    ASSERT_EQ(stage(batch, {0, 0}), absl::OkStatus());
+  }
+  EXPECT_EQ(stage(12, {0, 0}).code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(LocalRunnerTest, SyntheticInputsDependOnTheSeedAlone) {
   ASSERT_TRUE(runner_->FillSynthetic(1).ok());
   const double first = *runner_->Step()->loss;

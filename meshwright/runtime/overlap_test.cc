@@ -1,6 +1,7 @@
 // Data of the next step travel while one runs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -38,13 +39,16 @@ class EagerWorker {
       if (command->has_run()) {
         run = command->id();
         first_ = command->run().first();
-      } else if (command->has_set() && run != 0) {
+      } else if (command->has_set()) {
+        staged_ = std::max(staged_, command->set().batch());
+      } else if (command->id() != 0) {
+        Reply(command->id());
+      }
+      if (run != 0 && staged_ > first_) {
         proto::WorkerReport report;
         report.mutable_step()->set_step(first_);
         EXPECT_TRUE(link_->Send(std::move(report)).ok());
         Reply(std::exchange(run, 0));
-      } else if (command->id() != 0) {
-        Reply(command->id());
       }
     }
   }
@@ -56,6 +60,7 @@ class EagerWorker {
 
   std::unique_ptr<CoordinatorLink> link_;
   int64_t first_ = 0;
+  int64_t staged_ = 0;  // The last batch that came.
   std::thread thread_;
 };
 
@@ -72,10 +77,15 @@ TEST(OverlapTest, DataOfTheNextStepComeDuringThisOne) {
     ASSERT_TRUE(
         runner.Set({FloatsForTest("w", {1, 2}), FloatsForTest("x", {3, 4})})
             .ok());
-    for (int i = 0; i < 3; ++i) {
-      const auto done = runner.Steps(1, [&] {
-        return runner.Set({FloatsForTest("x", {5, 6})});
+    for (int64_t i = 0; i < 3; ++i) {
+      if (i > 0) ASSERT_TRUE(runner.TakeStaged(i).ok());
+      std::thread source([&] {
+        const absl::Status staged =
+            runner.Stage(i + 1, {.tensor = FloatsForTest("x", {5, 6})});
+        EXPECT_TRUE(staged.ok()) << staged;
       });
+      const auto done = runner.Steps(1);
+      source.join();
       ASSERT_TRUE(done.ok()) << done.status();
     }
   }

@@ -20,7 +20,8 @@ PipelineRunner::PipelineRunner(const Module* module, const SplitStep* split,
       roles_(AnalyzeRoles(*module)),
       pipeline_(std::move(pipeline)) {}
 
-absl::Status PipelineRunner::SetParameter(int64_t number, Tensor tensor) {
+absl::StatusOr<std::vector<Tensor>> PipelineRunner::PartsOf(
+    int64_t number, Tensor tensor) const {
   const Shape& shape = module_.entry()->Parameters()[number]->shape;
   MW_RETURN_IF_ERROR(Conform(shape, tensor));
   const TensorParts& parts = split_->parameters[number];
@@ -32,7 +33,25 @@ absl::Status PipelineRunner::SetParameter(int64_t number, Tensor tensor) {
                                       parts.bounds[i + 1]));
     given.back().name = pipeline_->roles().parameters[parts.first + i].name;
   }
-  return pipeline_->Set(std::move(given));
+  return given;
+}
+
+absl::Status PipelineRunner::SetParameter(int64_t number, Tensor tensor) {
+  MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts,
+                      PartsOf(number, std::move(tensor)));
+  return pipeline_->Set(std::move(parts));
+}
+
+absl::Status PipelineRunner::Stage(int64_t batch, LentTensor tensor) {
+  if (split_ == nullptr) return pipeline_->Stage(batch, std::move(tensor));
+  MW_ASSIGN_OR_RETURN(const int64_t number,
+                      FindParameter(roles_, tensor.tensor.name));
+  MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts,
+                      PartsOf(number, Owned(std::move(tensor))));
+  for (Tensor& part : parts) {
+    MW_RETURN_IF_ERROR(pipeline_->Stage(batch, {.tensor = std::move(part)}));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PipelineRunner::FillSynthetic(uint64_t seed) {

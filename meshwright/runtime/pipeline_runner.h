@@ -34,6 +34,10 @@ class PipelineRunner : public Runner {
     return split_ == nullptr ? pipeline_->SetLent(std::move(tensor))
                              : Runner::SetLent(std::move(tensor));
   }
+  absl::Status Stage(int64_t batch, LentTensor tensor) override;
+  absl::Status TakeStaged(int64_t batch) override {
+    return pipeline_->TakeStaged(batch);
+  }
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
   absl::Status Feed(const std::string& dataset, int64_t position) override;
@@ -41,10 +45,8 @@ class PipelineRunner : public Runner {
     return pipeline_->position();
   }
   absl::StatusOr<StepResult> Step() override { return pipeline_->Step(); }
-  using Runner::Steps;
-  absl::StatusOr<std::vector<StepResult>> Steps(
-      int64_t count, const Meanwhile& meanwhile) override {
-    return pipeline_->Steps(count, meanwhile);
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override {
+    return pipeline_->Steps(count);
   }
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
@@ -64,6 +66,9 @@ class PipelineRunner : public Runner {
  private:
   // Of the step, in the pipeline's parts. Requires: it was split.
   StateMap SplitState() const;
+  // What the pipeline has of a parameter.
+  absl::StatusOr<std::vector<Tensor>> PartsOf(int64_t number,
+                                              Tensor tensor) const;
   absl::Status SetParameter(int64_t number, Tensor tensor);
 
   const Module& module_;

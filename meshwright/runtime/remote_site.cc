@@ -6,8 +6,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/remote_write.h"
 #include "meshwright/runtime/state_messages.h"
@@ -73,7 +73,8 @@ absl::Status RemoteSite::aborted() {
 }
 
 absl::Status RemoteSite::Set(const ParameterShard& at, const HostArray& shard) {
-  MW_RETURN_IF_ERROR(failure_);
+  const bool is_staged = at.batch != 0;
+  if (!is_staged) MW_RETURN_IF_ERROR(failure_);
   const absl::string_view data(
       reinterpret_cast<const char*>(shard.bytes.data()), shard.bytes.size());
   for (size_t number = 0; number < team_.size(); ++number) {
@@ -81,6 +82,7 @@ absl::Status RemoteSite::Set(const ParameterShard& at, const HostArray& shard) {
     head.set_index(at.parameter);
     head.set_stage(at.stage);
     head.set_micro_batch(at.micro_batch);
+    head.set_batch(at.batch);
     for (const int64_t device : at.devices) {
       if (job_.devices[at.stage][device].worker == static_cast<int>(number)) {
         head.add_devices(device);
@@ -98,13 +100,19 @@ absl::Status RemoteSite::Set(const ParameterShard& at, const HostArray& shard) {
           part.set_last(last);
           return team_[number]->Post(std::move(command));
         });
-    if (!sent.ok()) return Fail({}, sent);
+    // Another thread runs steps, and learns of it.
+    if (!sent.ok()) return is_staged ? sent : Fail({}, sent);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
-    int64_t count, const std::function<absl::Status()>& meanwhile) {
+absl::Status RemoteSite::TakeStaged(int64_t batch) {
+  proto::WorkerCommand command;
+  command.mutable_take()->set_batch(batch);
+  return PostAll(command);
+}
+
+absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(int64_t count) {
   std::vector<StepReport> reports;
   proto::WorkerCommand command;
   proto::RunSteps& run = *command.mutable_run();
@@ -112,11 +120,7 @@ absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
   run.set_count(count);
   run.set_timed_actions(job_.step.stages > 1);
   MW_ASSIGN_OR_RETURN(const Replies ids, CommandAll(command));
-  // Workers execute what this sends after these steps.
-  const absl::Status set =
-      meanwhile != nullptr ? meanwhile() : absl::OkStatus();
   MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, &reports));
-  MW_RETURN_IF_ERROR(set);
   return reports;
 }
 
@@ -180,14 +184,19 @@ absl::Status RemoteSite::Share(JobSite& from,
 }
 
 absl::Status RemoteSite::Drop(const std::vector<int64_t>& parameters) {
-  MW_RETURN_IF_ERROR(failure_);
   proto::WorkerCommand command;
-  command.set_job(number_->id);
   for (const int64_t parameter : parameters) {
     command.mutable_drop()->add_parameters(parameter);
   }
+  return PostAll(command);
+}
+
+absl::Status RemoteSite::PostAll(const proto::WorkerCommand& command) {
+  MW_RETURN_IF_ERROR(failure_);
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    const absl::Status sent = worker->Post(command);
+    proto::WorkerCommand own = command;
+    own.set_job(number_->id);
+    const absl::Status sent = worker->Post(std::move(own));
     if (!sent.ok()) return Fail({}, sent);
   }
   return absl::OkStatus();
@@ -394,10 +403,10 @@ absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
   }
   // The worker that failed first may not be the one that reported first.
   absl::Status cause = first;
-  const absl::Time end = absl::Now() + watch_->limits().aftermath;
+  const absl::Time end = SteadyNow() + watch_->limits().aftermath;
   Replies left = ids;
   bool is_heard = false;
-  while (!is_heard && absl::Now() < end && watch_->FindLost(team_).ok()) {
+  while (!is_heard && SteadyNow() < end && watch_->FindLost(team_).ok()) {
     watch_
         ->Wait({}, absl::Milliseconds(100),
                [&] {

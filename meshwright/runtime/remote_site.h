@@ -41,10 +41,10 @@ class RemoteSite : public JobSite {
 
   // Queued; errors are returned by the next Steps or Read.
   absl::Status Set(const ParameterShard& at, const HostArray& shard) override;
+  absl::Status TakeStaged(int64_t batch) override;
   // kUnavailable, naming the worker and the last step that all completed, if
   // one is lost; from then on always.
-  absl::StatusOr<std::vector<StepReport>> Steps(
-      int64_t count, const std::function<absl::Status()>& meanwhile) override;
+  absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override;
   absl::Status Read(absl::Span<const ShardAt> shards,
                     absl::Span<const absl::Span<std::byte>> into) override;
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;
@@ -80,6 +80,9 @@ class RemoteSite : public JobSite {
   // Reply numbers, by worker.
   using Replies = std::vector<uint64_t>;
 
+  // Sends a command of this job to all workers, of which only a failure is
+  // reported.
+  absl::Status PostAll(const proto::WorkerCommand& command);
   // Sends a command of this job to all workers.
   absl::StatusOr<Replies> CommandAll(const proto::WorkerCommand& command);
   // The same, and waits until they have carried it out.

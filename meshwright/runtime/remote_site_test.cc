@@ -53,7 +53,7 @@ class RemoteSiteTest : public testing::Test {
     return absl::OkStatus();
   }
   static absl::StatusOr<double> LossOf(JobSite& site) {
-    const auto steps = site.Steps(1, nullptr);
+    const auto steps = site.Steps(1);
     if (!steps.ok()) return steps.status();
     return steps->at(0).loss.value_or(-1);
   }

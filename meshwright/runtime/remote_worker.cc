@@ -3,8 +3,8 @@
 #include <atomic>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/runtime/part_bytes.h"
 
 namespace meshwright {
@@ -39,7 +39,7 @@ void RemoteWorker::Start(std::function<void()> changed) {
 
 void RemoteWorker::Receive(proto::WorkerReport report) {
   const std::lock_guard lock(mutex_);
-  heard_ = absl::Now();
+  heard_ = SteadyNow();
   switch (report.report_case()) {
     case proto::WorkerReport::kHeartbeat:
       actions_.assign(report.heartbeat().actions().begin(),
@@ -82,7 +82,7 @@ absl::Status RemoteWorker::health() const {
 
 bool RemoteWorker::IsSilentFor(absl::Duration time) const {
   const std::lock_guard lock(mutex_);
-  return absl::Now() - heard_ > time;
+  return SteadyNow() - heard_ > time;
 }
 
 std::vector<std::string> RemoteWorker::last_actions() const {

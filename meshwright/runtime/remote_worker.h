@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/runtime/team_history.h"
 #include "meshwright/runtime/worker_link.h"
 
@@ -72,7 +73,7 @@ class RemoteWorker {
   std::function<void()> changed_;
   mutable std::mutex mutex_;
   absl::Status health_;
-  absl::Time heard_ = absl::Now();
+  absl::Time heard_ = SteadyNow();
   std::vector<std::string> actions_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, proto::Reply> replies_;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +43,13 @@ class Runner {
   // The same of one that may be lent. Its owner is let go when devices have
   // what they need of it, which may be later.
   virtual absl::Status SetLent(LentTensor tensor);
+  // Begins to transfer data of a later step, under a number; several tensors
+  // may have it, numbers ascend. May be called on any thread, while steps run.
+  // What it needs of the devices' memory is in addition to the present data.
+  virtual absl::Status Stage(int64_t batch, LentTensor tensor) = 0;
+  // The next step uses what was staged under this number. kNotFound if nothing
+  // was; what has a lower one is dropped.
+  virtual absl::Status TakeStaged(int64_t batch) = 0;
   // Sets state parameters to the values that `init` computes, on their devices;
   // its outputs have their names, or their order. `arguments` are init's
   // parameters, by name; missing ones are synthetic, from `seed`. Requires:
@@ -61,14 +67,7 @@ class Runner {
   virtual std::optional<int64_t> position() const = 0;
   // Requires: every parameter has a value.
   virtual absl::StatusOr<StepResult> Step() = 0;
-  // Runs `count` steps. `meanwhile` is called once they have begun, and may Set
-  // data for later ones: on workers it is transferred while steps run.
-  using Meanwhile = std::function<absl::Status()>;
-  virtual absl::StatusOr<std::vector<StepResult>> Steps(
-      int64_t count, const Meanwhile& meanwhile) = 0;
-  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) {
-    return Steps(count, nullptr);
-  }
+  virtual absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) = 0;
   // The present values of the state parameters.
   virtual absl::StatusOr<std::vector<Tensor>> ReadState() const = 0;
   // All outputs of the last step. Requires: there was one, and no Set of state

@@ -6,6 +6,7 @@
 #include "meshwright/annotations/island_fit.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/engine/buffer_shape.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/job.h"
 
@@ -19,6 +20,15 @@ absl::Status CheckSignature(const Module& module) {
       return absl::InvalidArgumentError(absl::StrCat(
           "parameter ", parameter->name, " is ", parameter->shape.ToString(),
           "; a step that runs takes arrays only"));
+    }
+  }
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      const Shape& shape = instruction->shape;
+      if (!shape.IsArray() || IsBufferType(shape.element_type)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          instruction->name, " is ", shape.ToString(),
+          "; XLA's plug-ins have no arrays of this type: convert it"));
     }
   }
   const Shape& result = module.entry()->root()->shape;

@@ -20,16 +20,13 @@ Shipper::~Shipper() {
 absl::Status Shipper::Ship(const Buffer& buffer,
                            std::shared_ptr<const void> keep, int to,
                            const MessageKey& key) {
-  auto bytes = std::make_shared<std::string>();
-  bytes->resize(buffer.shape().host_bytes());
-  MW_ASSIGN_OR_RETURN(
-      EventPtr read, buffer.ToHost({reinterpret_cast<std::byte*>(bytes->data()),
-                                    bytes->size()}));
+  MessageMemory memory = wire_->Allocate(to, buffer.shape().host_bytes());
+  MW_ASSIGN_OR_RETURN(EventPtr read, buffer.ToHost(memory.bytes));
   {
     const std::lock_guard lock(mutex_);
-    bytes_ += std::ssize(*bytes);
+    bytes_ += std::ssize(memory.bytes);
     items_.push_back(
-        {std::move(read), std::move(bytes), std::move(keep), to, key});
+        {std::move(read), std::move(memory), std::move(keep), to, key});
   }
   changed_.notify_all();
   return absl::OkStatus();
@@ -52,10 +49,8 @@ void Shipper::Work() {
     }
     absl::Status status = item.read->Await();
     if (status.ok()) {
-      const absl::Span<const std::byte> bytes = {
-          reinterpret_cast<const std::byte*>(item.bytes->data()),
-          item.bytes->size()};
-      status = wire_->Send(item.to, item.key, {bytes, std::move(item.bytes)});
+      status = wire_->Send(item.to, item.key,
+                           {item.memory.bytes, std::move(item.memory.owner)});
     }
     if (!status.ok()) wire_->Abort(status);
   }

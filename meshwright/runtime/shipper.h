@@ -34,7 +34,7 @@ class Shipper {
  private:
   struct Item {
     EventPtr read;
-    std::shared_ptr<std::string> bytes;
+    MessageMemory memory;
     std::shared_ptr<const void> keep;
     int to = 0;
     MessageKey key;

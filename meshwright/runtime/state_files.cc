@@ -10,10 +10,10 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/host_memory.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/checkpoint/reader.h"
-#include "meshwright/runtime/host_memory.h"
 #include "meshwright/state/shard_tensor.h"
 
 namespace meshwright {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 
@@ -37,7 +38,7 @@ void StuckGuard::Expire() {
   {
     const std::lock_guard lock(mutex_);
     if (!is_entered_) return;
-    deadline_ = std::min(deadline_, absl::Now() + patience_);
+    deadline_ = std::min(deadline_, SteadyNow() + patience_);
   }
   changed_.notify_all();
 }
@@ -49,12 +50,12 @@ void StuckGuard::Watch() {
       changed_.wait(lock);
       continue;
     }
-    if (absl::Now() >= deadline_) {
+    if (SteadyNow() >= deadline_) {
       lock.unlock();
       stuck_();
       return;
     }
-    changed_.wait_until(lock, absl::ToChronoTime(deadline_));
+    changed_.wait_until(lock, AsSteady(deadline_));
   }
 }
 

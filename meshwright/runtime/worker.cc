@@ -46,6 +46,9 @@ class Worker::Desk {
     changed_.notify_all();
   }
 
+  // Data of a later step, while one runs.
+  void Stage(const proto::WorkerCommand& command);
+
   // Ends the step or the loading that is in progress; `is_end`: and the worker.
   void Abort(const absl::Status& why, bool is_end) {
     Jobs jobs;
@@ -112,7 +115,8 @@ class Worker::Desk {
   bool is_ending_ = false;
   std::shared_ptr<AbortableStore> store_;  // The job's key-value store.
   Jobs jobs_;                              // Changed by the thread only.
-  int64_t last_ = 0;                       // The job of the last command.
+  std::mutex staging_;  // Held where a job is staged for, or unloaded.
+  int64_t last_ = 0;    // The job of the last command.
   // By hash, until the next load; used only by the thread. Of those that are
   // incomplete, the parts that have come.
   using Blobs = std::map<std::string, std::string>;
@@ -172,6 +176,8 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
   switch (command.command_case()) {
     case proto::WorkerCommand::kSet:
       return job.Set(command.set());
+    case proto::WorkerCommand::kTake:
+      return job.TakeStaged(command.take().batch());
     case proto::WorkerCommand::kFeed:
       return job.Feed(command.feed());
     case proto::WorkerCommand::kRun:
@@ -287,14 +293,31 @@ absl::StatusOr<LoadedJob*> Worker::Desk::Find(int64_t job) const {
 // progress.
 void Worker::Desk::Unload(int64_t job) {
   Jobs::node_type unloaded;
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(staging_, mutex_);
   unloaded = jobs_.extract(job);
 }
 
 void Worker::Desk::UnloadAll() {
   Jobs unloaded;
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(staging_, mutex_);
   unloaded.swap(jobs_);
+}
+
+void Worker::Desk::Stage(const proto::WorkerCommand& command) {
+  const std::lock_guard staging(staging_);
+  LoadedJob* job = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(command.job());
+    if (found == jobs_.end()) return;  // It was aborted, or is unloaded.
+    job = found->second.get();
+  }
+  const absl::Status status = job->Set(command.set());
+  if (status.ok()) return;
+  proto::WorkerReport report;
+  report.mutable_reply()->set_code(static_cast<int>(status.code()));
+  report.mutable_reply()->set_message(std::string(status.message()));
+  Send(std::move(report)).IgnoreError();
 }
 
 absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {
@@ -350,6 +373,10 @@ absl::Status Worker::Serve() {
     if (command->has_abort()) {
       desk_->Clear();
       desk_->Abort(absl::AbortedError(command->abort().why()), false);
+      continue;
+    }
+    if (command->has_set() && command->set().batch() != 0) {
+      desk_->Stage(*command);
       continue;
     }
     desk_->Put(*std::move(command));

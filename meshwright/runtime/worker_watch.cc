@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 
@@ -31,7 +31,7 @@ absl::Status WorkerWatch::FindLost(const Team& team) const {
 
 absl::Status WorkerWatch::Wait(const Team& team, absl::Duration limit,
                                const std::function<bool()>& done) {
-  const absl::Time deadline = absl::Now() + limit;
+  const absl::Time deadline = SteadyNow() + limit;
   while (true) {
     uint64_t seen = 0;
     {
@@ -48,7 +48,7 @@ absl::Status WorkerWatch::Wait(const Team& team, absl::Duration limit,
       }
       if (!worker->health().ok()) return FindLost(team);
     }
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) {
       return absl::DeadlineExceededError(
           absl::StrCat("no answer within ", absl::FormatDuration(limit)));

@@ -147,6 +147,7 @@ proto::StepPart::Begin OddStep(std::mt19937& random) {
   proto::StepPart::Begin begin;
   begin.set_job(OddNumber(random));
   begin.set_count(OddNumber(random));
+  if (Below(random, 4) == 0) begin.set_batch(OddNumber(random));
   if (Below(random, 4) == 0) {
     begin.add_fetch("name");
     SetOddRegion(random, *begin.add_into());
@@ -169,6 +170,21 @@ Messages StepMessages(std::mt19937& random) {
     proto::StepPart part;
     if (messages.empty() ? Below(random, 4) != 0 : Below(random, 8) == 0) {
       *part.mutable_begin() = OddStep(random);
+    } else {
+      *part.mutable_tensor() = OddTensor(random);
+    }
+    messages.push_back(part.SerializeAsString());
+  }
+  return messages;
+}
+
+Messages StageMessages(std::mt19937& random) {
+  Messages messages;
+  for (int i = Below(random, 4); i > 0; --i) {
+    proto::StagePart part;
+    if (messages.empty() ? Below(random, 4) != 0 : Below(random, 8) == 0) {
+      part.mutable_begin()->set_job(OddNumber(random));
+      part.mutable_begin()->set_batch(OddNumber(random));
     } else {
       *part.mutable_tensor() = OddTensor(random);
     }
@@ -207,7 +223,7 @@ Messages FeedMessages(std::mt19937& random) {
 }
 
 FuzzRequest OddRequest(std::mt19937& random) {
-  switch (Below(random, 13)) {
+  switch (Below(random, 14)) {
     case 0:
     case 1:
       return {"Workers/Join", JoinMessages(random)};
@@ -235,6 +251,8 @@ FuzzRequest OddRequest(std::mt19937& random) {
     }
     case 11:
       return {"Jobs/RunStep", RunStepMessages(random)};
+    case 12:
+      return {"Jobs/Stage", StageMessages(random)};
     default:
       return {"Jobs/NoSuchMethod", JobMessages(random)};
   }

@@ -47,13 +47,16 @@ template <typename Reader, typename Part>
 class StreamedTensors final : public TensorSource {
  public:
   // `held`: a message that has been read already.
+  // `staged`: what was staged before.
   StreamedTensors(Reader* reader, ContextCall& call, UploadBudget* budget,
-                  std::optional<Part> held = std::nullopt)
+                  std::optional<Part> held = std::nullopt, int64_t staged = 0)
       : reader_(reader),
         call_(call),
         assembler_(budget, &call.regions),
-        held_(std::move(held)) {}
+        held_(std::move(held)),
+        staged_(staged) {}
 
+  int64_t staged() const override { return staged_; }
   absl::StatusOr<std::optional<LentTensor>> Next() override {
     while (true) {
       Part part;
@@ -78,6 +81,7 @@ class StreamedTensors final : public TensorSource {
   const JobCall& call_;
   TensorAssembler assembler_;
   std::optional<Part> held_;
+  const int64_t staged_;
 };
 
 // Reads all of an upload; what is not wanted has no string.
@@ -228,7 +232,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
       StreamedTensors<
           grpc::ServerReaderWriter<proto::StepResult, proto::StepPart>,
           proto::StepPart>
-          data(stream, call, &budget_);
+          data(stream, call, &budget_, std::nullopt, begin.batch());
       const auto done = [&](const JobStep& step) {
         return stream->Write(ResultOf(step)) ? absl::OkStatus() : ClientGone();
       };
@@ -247,6 +251,19 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     return Answer(*context, [&](ContextCall& call) -> absl::Status {
       proto::StepRequest own = *request;
       return AnswerSteps(*jobs_, budget_, own, *reply, call);
+    });
+  }
+
+  grpc::Status Stage(grpc::ServerContext* context,
+                     grpc::ServerReader<proto::StagePart>* reader,
+                     proto::StageReply*) override {
+    return Answer(*context, [&](ContextCall& call) -> absl::Status {
+      proto::StagePart part;
+      if (!reader->Read(&part) || !part.has_begin()) return NoBegin();
+      const proto::StagePart::Begin begin = part.begin();
+      StreamedTensors<grpc::ServerReader<proto::StagePart>, proto::StagePart>
+          data(reader, call, &budget_);
+      return jobs_->Stage(begin.job(), begin.batch(), data, call);
     });
   }
 

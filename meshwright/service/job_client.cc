@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/service/channel.h"
 #include "meshwright/service/grpc_status.h"
 #include "meshwright/service/limits.h"
@@ -174,6 +175,7 @@ class JobClient final : public JobService {
     proto::StepPart begin;
     begin.mutable_begin()->set_job(job);
     begin.mutable_begin()->set_count(count);
+    begin.mutable_begin()->set_batch(data.staged());
     absl::Status local =
         stream->Write(begin) ? absl::OkStatus() : WriteFailed();
     if (local.ok()) local = SendTensors<proto::StepPart>(*stream, data);
@@ -187,6 +189,21 @@ class JobClient final : public JobService {
       if (result.has_position()) step.position = result.position();
       if (absl::Status status = done(step); !status.ok()) local = status;
     }
+    return Explained(context, context.Finish(*stream, local));
+  }
+
+  absl::Status Stage(int64_t job, int64_t batch, TensorSource& data,
+                     JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::StageReply reply;
+    const auto stream = stub_->Stage(context.get(), &reply);
+    proto::StagePart begin;
+    begin.mutable_begin()->set_job(job);
+    begin.mutable_begin()->set_batch(batch);
+    absl::Status local =
+        stream->Write(begin) ? absl::OkStatus() : WriteFailed();
+    if (local.ok()) local = SendTensors<proto::StagePart>(*stream, data);
+    stream->WritesDone();
     return Explained(context, context.Finish(*stream, local));
   }
 
@@ -290,7 +307,8 @@ class JobClient final : public JobService {
   // Whether there is a coordinator that answers us.
   absl::Status Try(absl::Time deadline) {
     CallContext context(options_.security, nullptr);
-    context.get()->set_deadline(absl::ToChronoTime(deadline));
+    context.get()->set_deadline(
+        absl::ToChronoTime(absl::Now() + (deadline - SteadyNow())));
     const absl::Status status = Describe(context).status();
     if (absl::IsDeadlineExceeded(status) && !context.is_answer()) {
       return DoesNotAnswer(options_.address);
@@ -382,7 +400,7 @@ class JobClient final : public JobService {
 
 absl::StatusOr<std::unique_ptr<JobService>> ConnectJobs(
     ConnectJobsOptions options) {
-  const absl::Time deadline = absl::Now() + options.connect_timeout;
+  const absl::Time deadline = SteadyNow() + options.connect_timeout;
   MW_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
                       OpenChannel(options.address, options.security));
   auto client =
@@ -390,7 +408,7 @@ absl::StatusOr<std::unique_ptr<JobService>> ConnectJobs(
   while (true) {
     const absl::Status status = client->Try(deadline);
     if (status.ok()) return client;
-    if (!IsWorthRetrying(status) || absl::Now() + kRetryInterval >= deadline) {
+    if (!IsWorthRetrying(status) || SteadyNow() + kRetryInterval >= deadline) {
       return status;
     }
     absl::SleepFor(kRetryInterval);

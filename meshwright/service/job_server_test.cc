@@ -36,6 +36,23 @@ Tensor MakeTensor(std::string name, int64_t elements) {
   return tensor;
 }
 
+// Stages by setting, and knows what steps took.
+class StagingJobs : public JobsForTest {
+ public:
+  absl::Status Stage(int64_t job, int64_t batch, TensorSource& data,
+                     JobCall& call) override {
+    staged = batch;
+    return Init(job, {}, data, call);
+  }
+  absl::Status Step(int64_t job, int64_t count, TensorSource& data,
+                    const StepSink& done, JobCall& call) override {
+    taken = data.staged();
+    return JobsForTest::Step(job, count, data, done, call);
+  }
+  std::atomic<int64_t> staged = 0;
+  std::atomic<int64_t> taken = 0;
+};
+
 class JobServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -64,7 +81,7 @@ class JobServerTest : public ::testing::Test {
     return tensors;
   }
 
-  JobsForTest jobs_;
+  StagingJobs jobs_;
   JobCall call_;
   TensorsForTest none_;
   std::unique_ptr<JobServer> server_;
@@ -139,6 +156,24 @@ TEST_F(JobServerTest, FeedsAJob) {
   EXPECT_EQ(client_->Feed(job, "\xff", 0, call_).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(client_->Feed(77, "{}", 0, call_),
+            absl::NotFoundError("there is no job 77"));
+}
+
+TEST_F(JobServerTest, StagesDataForSteps) {
+  const int64_t job = LoadJob();
+  const Tensor x = {"x", ElementType::kU8, {3}, "abc"};
+  TensorsForTest data({x});
+  ASSERT_EQ(client_->Stage(job, 7, data, call_), absl::OkStatus());
+  EXPECT_EQ(jobs_.staged, 7);
+  EXPECT_THAT(FetchAll(job).value(), ElementsAre(x));
+  TensorsForTest staged({}, 7);
+  ASSERT_TRUE(client_
+                  ->Step(
+                      job, 1, staged,
+                      [](const JobStep&) { return absl::OkStatus(); }, call_)
+                  .ok());
+  EXPECT_EQ(jobs_.taken, 7);
+  EXPECT_EQ(client_->Stage(77, 1, data, call_),
             absl::NotFoundError("there is no job 77"));
 }
 

@@ -42,6 +42,8 @@ class JobCall {
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
+  // For steps: the number of what was staged for them before; 0: nothing.
+  virtual int64_t staged() const { return 0; }
   virtual absl::StatusOr<std::optional<LentTensor>> Next() {
     return std::optional<LentTensor>();
   }
@@ -133,7 +135,8 @@ class JobService {
   // As Runner::Feed (runtime/runner.h); the workers read the dataset.
   virtual absl::Status Feed(int64_t job, std::string dataset, int64_t position,
                             JobCall& call) = 0;
-  // Sets `data`, then runs `count` steps and calls `done` after each.
+  // Takes what was staged, sets `data`, then runs `count` steps and calls
+  // `done` after each.
   virtual absl::Status Step(int64_t job, int64_t count, TensorSource& data,
                             const StepSink& done, JobCall& call) = 0;
   // The same, then what is wanted, if anything is.
@@ -141,6 +144,12 @@ class JobService {
                                     TensorSource& data, const StepSink& done,
                                     std::vector<Wanted> wanted,
                                     const TensorSink& sink, JobCall& call);
+  // Transfers data of later steps, while others run (TensorSource::staged):
+  // (job, number of the batch, data, call). Several can be staged; numbers
+  // ascend.
+  virtual absl::Status Stage(int64_t, int64_t, TensorSource&, JobCall&) {
+    return absl::UnimplementedError("data go with their steps");
+  }
   // Nothing wanted: all state.
   virtual absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                              const TensorSink& sink, JobCall& call) = 0;

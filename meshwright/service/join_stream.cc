@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/base/version.h"
 #include "meshwright/runtime/link_events.h"
 #include "meshwright/service/grpc_status.h"
@@ -30,7 +31,7 @@ class JoinStream final
   JoinStream(std::shared_ptr<Joins> joins, grpc::CallbackServerContext* context)
       : joins_(std::move(joins)),
         context_(context),
-        deadline_(absl::Now() + joins_->options_.hello_timeout) {}
+        deadline_(SteadyNow() + joins_->options_.hello_timeout) {}
 
   void Begin() {
     const absl::Status allowed = CheckToken(*context_, joins_->options_.token);
@@ -120,7 +121,7 @@ class JoinStream final
 
   void SetDeadline(absl::Duration timeout) {
     std::unique_lock lock(mutex_);
-    deadline_ = absl::Now() + timeout;
+    deadline_ = SteadyNow() + timeout;
   }
 
   // Makes a link of the stream.
@@ -198,7 +199,7 @@ void Joins::Tick() {
     std::unique_lock lock(mutex_);
     streams.assign(streams_.begin(), streams_.end());
   }
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   for (const auto& stream : streams) stream->Tick(now);
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/launch/worker_command.h"
 
 namespace meshwright {
@@ -90,7 +90,7 @@ absl::Status LocalWorkers::Launch(const Options& options,
 }
 
 absl::Status LocalWorkers::AwaitJoin(const Options& options) {
-  const absl::Time end = absl::Now() + options.join_timeout;
+  const absl::Time end = SteadyNow() + options.join_timeout;
   while (true) {
     const absl::Status joined =
         coordinator_->AwaitWorkers(options.count, absl::Milliseconds(200));
@@ -101,7 +101,7 @@ absl::Status LocalWorkers::AwaitJoin(const Options& options) {
           absl::StrCat(children_[*ended]->name(), " ended before it joined: ",
                        children_[*ended]->Wait(absl::Seconds(1))->ToString()));
     }
-    if (absl::Now() > end) return joined;
+    if (SteadyNow() > end) return joined;
   }
 }
 

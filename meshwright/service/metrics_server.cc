@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/service/address.h"
 #include "meshwright/service/http_request.h"
 #include "meshwright/service/server_stream.h"
@@ -123,7 +124,7 @@ void HttpMetricsServer::Serve() {
         connections_.empty()
             ? -1
             : std::max<int64_t>(
-                  0, absl::ToInt64Milliseconds(next - absl::Now()) + 1);
+                  0, absl::ToInt64Milliseconds(next - SteadyNow()) + 1);
     if (::poll(polled.data(), polled.size(), static_cast<int>(millis)) < 0 &&
         errno != EINTR) {
       return;
@@ -150,7 +151,7 @@ void HttpMetricsServer::Accept() {
   }
   connections_.push_back(
       {.stream = tls_ != nullptr ? tls_->Accept(socket) : PlainStream(socket),
-       .deadline = absl::Now() + options_.timeout});
+       .deadline = SteadyNow() + options_.timeout});
 }
 
 bool HttpMetricsServer::Advance(Connection& one, int events) {
@@ -158,7 +159,7 @@ bool HttpMetricsServer::Advance(Connection& one, int events) {
     const bool goes_on = one.answer.empty() ? Receive(one) : Send(one);
     if (!goes_on) return false;
   }
-  return absl::Now() < one.deadline;
+  return SteadyNow() < one.deadline;
 }
 
 bool HttpMetricsServer::Receive(Connection& one) {

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/service/channel.h"
 #include "meshwright/service/grpc_status.h"
 #include "proto/worker.grpc.pb.h"
@@ -42,10 +43,10 @@ class Store final : public RemoteStore {
 
   absl::StatusOr<std::string> Get(const std::string& key,
                                   absl::Duration timeout) override {
-    const absl::Time until = absl::Now() + timeout;
+    const absl::Time until = SteadyNow() + timeout;
     while (true) {
       const absl::Duration left =
-          std::clamp(until - absl::Now(), absl::ZeroDuration(), kSlice);
+          std::clamp(until - SteadyNow(), absl::ZeroDuration(), kSlice);
       proto::GetValueRequest request;
       request.set_key(key);
       request.set_timeout_ms(absl::ToInt64Milliseconds(left));
@@ -55,7 +56,7 @@ class Store final : public RemoteStore {
       });
       if (status.ok()) return std::move(*response.mutable_value());
       if (status.code() != absl::StatusCode::kDeadlineExceeded) return status;
-      if (absl::Now() >= until) {
+      if (SteadyNow() >= until) {
         return absl::DeadlineExceededError(absl::StrCat(
             "nobody set ", key, " within ", absl::FormatDuration(timeout)));
       }

@@ -16,8 +16,10 @@ class MessageTensors final : public TensorSource {
  public:
   MessageTensors(
       google::protobuf::RepeatedPtrField<proto::NamedTensorPart>& parts,
-      UploadBudget& budget, Regions& regions)
-      : parts_(parts), budget_(budget), regions_(regions) {}
+      int64_t staged, UploadBudget& budget, Regions& regions)
+      : parts_(parts), staged_(staged), budget_(budget), regions_(regions) {}
+
+  int64_t staged() const override { return staged_; }
 
   absl::StatusOr<std::optional<LentTensor>> Next() override {
     if (next_ == parts_.size()) return std::optional<LentTensor>();
@@ -30,6 +32,7 @@ class MessageTensors final : public TensorSource {
 
  private:
   google::protobuf::RepeatedPtrField<proto::NamedTensorPart>& parts_;
+  const int64_t staged_;
   UploadBudget& budget_;
   Regions& regions_;
   int next_ = 0;
@@ -66,7 +69,8 @@ absl::Status StepAndFetch(JobService& jobs, const proto::StepPart::Begin& begin,
 absl::Status AnswerSteps(JobService& jobs, UploadBudget& budget,
                          proto::StepRequest& request, proto::StepReply& reply,
                          RegionCall& call) {
-  MessageTensors data(*request.mutable_tensors(), budget, call.regions);
+  MessageTensors data(*request.mutable_tensors(), request.begin().batch(),
+                      budget, call.regions);
   const auto done = [&](const JobStep& step) {
     *reply.add_steps() = ResultOf(step);
     return absl::OkStatus();

@@ -15,8 +15,9 @@ namespace meshwright {
 
 class TensorsForTest : public TensorSource {
  public:
-  explicit TensorsForTest(std::vector<Tensor> tensors = {})
-      : tensors_(std::move(tensors)) {}
+  explicit TensorsForTest(std::vector<Tensor> tensors = {}, int64_t staged = 0)
+      : tensors_(std::move(tensors)), staged_(staged) {}
+  int64_t staged() const override { return staged_; }
   absl::StatusOr<std::optional<LentTensor>> Next() override {
     if (next_ == tensors_.size()) return std::optional<LentTensor>();
     return LentTensor{.tensor = tensors_[next_++]};
@@ -24,6 +25,7 @@ class TensorsForTest : public TensorSource {
 
  private:
   const std::vector<Tensor> tensors_;
+  const int64_t staged_;
   size_t next_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 
@@ -13,7 +14,7 @@ int64_t ValueWaits::Wait(const std::string& key, absl::Duration timeout,
   {
     std::unique_lock lock(mutex_);
     wait = ++last_;
-    waiting_[wait] = {key, absl::Now() + timeout, std::move(done)};
+    waiting_[wait] = {key, SteadyNow() + timeout, std::move(done)};
   }
   // Only now, so that a Set() in between is not missed.
   Finish([&](const Waiting& waiting) { return waiting.key == key; });
@@ -46,7 +47,7 @@ void ValueWaits::Finish(const std::function<bool(const Waiting&)>& concerns) {
   std::vector<std::pair<Done, absl::StatusOr<std::string>>> finished;
   {
     std::unique_lock lock(mutex_);
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     for (auto next = waiting_.begin(); next != waiting_.end();) {
       Waiting& waiting = next->second;
       absl::StatusOr<std::string> value = absl::DeadlineExceededError("");

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/base/version.h"
 #include "meshwright/service/channel.h"
 #include "meshwright/service/grpc_status.h"
@@ -46,7 +47,7 @@ class JoinCall final
   ~JoinCall() override {
     Close();
     // Whoever has not let us in needs no last messages.
-    if (!is_welcome() || !AwaitDone(absl::Now() + kCloseTimeout)) {
+    if (!is_welcome() || !AwaitDone(SteadyNow() + kCloseTimeout)) {
       context_.TryCancel();
       AwaitDone(absl::InfiniteFuture());
     }
@@ -105,7 +106,7 @@ class JoinCall final
       changed_.wait(lock, condition);
       return true;
     }
-    return changed_.wait_until(lock, absl::ToChronoTime(deadline), condition);
+    return changed_.wait_until(lock, AsSteady(deadline), condition);
   }
   bool is_welcome() {
     std::unique_lock lock(mutex_);
@@ -158,7 +159,7 @@ void Complete(proto::Hello& hello) {
 absl::StatusOr<std::unique_ptr<CoordinatorLink>> JoinCoordinator(
     JoinCoordinatorOptions options) {
   Complete(options.hello);
-  const absl::Time deadline = absl::Now() + options.connect_timeout;
+  const absl::Time deadline = SteadyNow() + options.connect_timeout;
   MW_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
                       OpenChannel(options.address, options.security));
   const auto stub = proto::Workers::NewStub(channel);
@@ -171,7 +172,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorLink>> JoinCoordinator(
           RemoteStore::Create(options.address, options.security, channel));
     }
     const absl::Status why = Explain(options.address, options.security, status);
-    if (!IsWorthRetrying(why) || absl::Now() + kRetryInterval >= deadline) {
+    if (!IsWorthRetrying(why) || SteadyNow() + kRetryInterval >= deadline) {
       return why;
     }
     absl::SleepFor(kRetryInterval);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 
@@ -27,12 +28,12 @@ absl::Status FileKeyValueStore::Set(const std::string& key, std::string value) {
 absl::StatusOr<std::string> FileKeyValueStore::Get(const std::string& key,
                                                    absl::Duration timeout) {
   const std::string path = PathOf(key);
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   absl::Duration pause = absl::Microseconds(200);
   while (true) {
     absl::StatusOr<std::string> value = ReadFile(path);
     if (!absl::IsNotFound(value.status())) return value;
-    if (absl::Now() >= deadline) {
+    if (SteadyNow() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
           "nobody set ", key, " within ", absl::FormatDuration(timeout)));
     }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "absl/time/clock.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 namespace {
@@ -61,8 +61,8 @@ GlooBuffer::State GlooBuffer::Wait(absl::Time deadline,
   std::unique_lock lock(m_);
   std::condition_variable& changed = sends_ ? sendCv_ : recvCv_;
   while (LockedState() == State::kUnderWay && !give_up()) {
-    if (absl::Now() >= deadline) break;
-    changed.wait_until(lock, absl::ToChronoTime(deadline));
+    if (SteadyNow() >= deadline) break;
+    changed.wait_until(lock, AsSteady(deadline));
   }
   return LockedState();
 }

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/wire/slot.h"
 
 namespace meshwright {
@@ -109,7 +110,7 @@ absl::Status GlooTransport::Await(GlooBuffer& buffer, int peer) {
       const std::lock_guard lock(waiting_mutex_);
       waiting_.insert(&buffer);
     }
-    const absl::Time deadline = absl::Now() + health_->timeout();
+    const absl::Time deadline = SteadyNow() + health_->timeout();
     state =
         buffer.Wait(deadline, [&] { return !health_->StatusOf(peer).ok(); });
     const std::lock_guard lock(waiting_mutex_);
@@ -201,8 +202,8 @@ void GlooTransport::SayGoodbye() {
   }
   // Closing a connection may drop messages that are still in flight.
   const absl::Time deadline =
-      absl::Now() + (told.ok() ? kLeavePeriod : kFailPeriod);
-  while (!IsAnswered() && absl::Now() < deadline) {
+      SteadyNow() + (told.ok() ? kLeavePeriod : kFailPeriod);
+  while (!IsAnswered() && SteadyNow() < deadline) {
     absl::SleepFor(absl::Milliseconds(1));
     for (int peer = 0; peer < health_->size(); ++peer) LookAt(peer);
   }

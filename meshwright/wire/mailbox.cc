@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 
@@ -23,7 +23,7 @@ class MailboxTransfer : public Transfer {
 
   absl::Status Await() override {
     const int peer = route_.from == health_->rank() ? route_.to : route_.from;
-    const auto deadline = absl::ToChronoTime(absl::Now() + health_->timeout());
+    const auto deadline = AsSteady(SteadyNow() + health_->timeout());
     absl::Status failed;
     {
       std::unique_lock lock(mailbox_->mutex_);

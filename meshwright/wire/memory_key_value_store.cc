@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 
@@ -18,7 +18,7 @@ absl::Status MemoryKeyValueStore::Set(const std::string& key,
 absl::StatusOr<std::string> MemoryKeyValueStore::Get(const std::string& key,
                                                      absl::Duration timeout) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_until(lock, absl::ToChronoTime(absl::Now() + timeout),
+  if (!changed_.wait_until(lock, AsSteady(SteadyNow() + timeout),
                            [&] { return values_.contains(key); })) {
     return absl::DeadlineExceededError(absl::StrCat(
         "nobody set ", key, " within ", absl::FormatDuration(timeout)));

@@ -1,6 +1,9 @@
 // Messages, failures and their names, on every kind of wire.
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,14 +21,15 @@
 namespace meshwright {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class MessagesTest : public testing::TestWithParam<WireKind> {};
 
-OwnedBytes Owned(std::vector<int> values) {
+OwnedBytes Owned(std::vector<int> values, size_t bytes = SIZE_MAX) {
   const auto owner =
       std::make_shared<const std::vector<int>>(std::move(values));
-  return {.bytes = Bytes(*owner), .owner = owner};
+  return {.bytes = Bytes(*owner).subspan(0, bytes), .owner = owner};
 }
 
 absl::Status Reduce(Wire& wire, uint32_t tag = 0, int64_t count = 10) {
@@ -38,22 +42,19 @@ absl::Status Reduce(Wire& wire, uint32_t tag = 0, int64_t count = 10) {
 TEST_P(MessagesTest, EitherSideMayComeFirst) {
   const auto wires = MakeWires(GetParam(), 2);
   RunWorkers(wires, [](Wire& wire) {
-    std::vector<int> got(3);
     if (wire.rank() == 0) {
       ASSERT_EQ(wire.Send(1, {.step = 1}, Owned({1, 2, 3})), absl::OkStatus());
       absl::SleepFor(absl::Milliseconds(50));
       ASSERT_EQ(wire.Send(1, {.step = 2}, Owned({4, 5, 6})), absl::OkStatus());
     } else {
-      auto second = wire.Receive(0, {.step = 2}, WritableBytes(got));
+      auto second = wire.Receive(0, {.step = 2}, 3 * sizeof(int));
       EXPECT_FALSE(second->IsReady());
-      std::vector<int> first_got(3);
-      auto first = wire.Receive(0, {.step = 1}, WritableBytes(first_got));
-      ASSERT_EQ(first->Await(), absl::OkStatus());
-      EXPECT_EQ(first_got, (std::vector<int>{1, 2, 3}));
+      EXPECT_THAT(ReceiveValues<int>(wire, 0, {.step = 1}, 3).value(),
+                  ElementsAre(1, 2, 3));
       ASSERT_EQ(second->Await(), absl::OkStatus());
       EXPECT_TRUE(second->IsReady());
       ASSERT_EQ(second->Await(), absl::OkStatus());
-      EXPECT_EQ(got, (std::vector<int>{4, 5, 6}));
+      EXPECT_THAT(ValuesOf<int>(*second).value(), ElementsAre(4, 5, 6));
     }
   });
 }
@@ -61,15 +62,12 @@ TEST_P(MessagesTest, EitherSideMayComeFirst) {
 TEST_P(MessagesTest, AWorkerMaySendToItself) {
   const auto wires = MakeWires(GetParam(), 1);
   Wire& wire = *wires[0];
-  std::vector<int> got(2);
   ASSERT_EQ(wire.Send(0, {.tensor = 3}, Owned({7, 8})), absl::OkStatus());
-  ASSERT_EQ(wire.Receive(0, {.tensor = 3}, WritableBytes(got))->Await(),
-            absl::OkStatus());
-  EXPECT_EQ(got, (std::vector<int>{7, 8}));
-  auto early = wire.Receive(0, {.tensor = 4}, WritableBytes(got));
+  EXPECT_THAT(ReceiveValues<int>(wire, 0, {.tensor = 3}, 2).value(),
+              ElementsAre(7, 8));
+  auto early = wire.Receive(0, {.tensor = 4}, 2 * sizeof(int));
   ASSERT_EQ(wire.Send(0, {.tensor = 4}, Owned({9, 10})), absl::OkStatus());
-  ASSERT_EQ(early->Await(), absl::OkStatus());
-  EXPECT_EQ(got, (std::vector<int>{9, 10}));
+  EXPECT_THAT(ValuesOf<int>(*early).value(), ElementsAre(9, 10));
 }
 
 TEST_P(MessagesTest, ManyMessagesOfAllSizesInAnyOrder) {
@@ -85,12 +83,10 @@ TEST_P(MessagesTest, ManyMessagesOfAllSizesInAnyOrder) {
                 absl::OkStatus());
     }
     for (int i = kMessages - 1; i >= 0; --i) {
-      std::vector<int> got(size_of(i));
-      ASSERT_EQ(
-          wire.Receive(previous, {.step = i, .part = 1}, WritableBytes(got))
-              ->Await(),
-          absl::OkStatus());
-      ASSERT_EQ(got, std::vector<int>(size_of(i), i));
+      const auto got = ReceiveValues<int>(wire, previous,
+                                          {.step = i, .part = 1}, size_of(i));
+      ASSERT_EQ(got.status(), absl::OkStatus());
+      ASSERT_EQ(*got, std::vector<int>(size_of(i), i));
     }
   });
 }
@@ -108,22 +104,76 @@ TEST_P(MessagesTest, BytesAreKeptUntilTheyAreSent) {
     }
   });
   EXPECT_GT(owner.use_count(), 1);
-  std::vector<int> got(100000);
-  ASSERT_EQ(wires[1]->Receive(0, {}, WritableBytes(got))->Await(),
-            absl::OkStatus());
-  EXPECT_EQ(got, *bytes);
+  EXPECT_EQ(ReceiveValues<int>(*wires[1], 0, {}, 100000).value(), *bytes);
   for (int i = 0; i < 100 && owner.use_count() > 1; ++i) {
     absl::SleepFor(absl::Milliseconds(10));
   }
   EXPECT_EQ(owner.use_count(), 1);
 }
 
+TEST_P(MessagesTest, MemoryOfMessagesIsUsedAgain) {
+  constexpr size_t kBytes = 3 << 20;
+  const auto wires = MakeWires(GetParam(), 2);
+  RunWorkers(wires, [&](Wire& wire) {
+    std::set<const std::byte*> places;
+    for (int step = 0; step < 20; ++step) {
+      const auto value = static_cast<std::byte>(step);
+      if (wire.rank() == 0) {
+        MessageMemory memory = wire.Allocate(1, kBytes);
+        ASSERT_EQ(memory.bytes.size(), kBytes);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.bytes.data()) % 64, 0);
+        places.insert(memory.bytes.data());
+        std::ranges::fill(memory.bytes, value);
+        ASSERT_EQ(wire.Send(1, {.step = step},
+                            {memory.bytes, std::move(memory.owner)}),
+                  absl::OkStatus());
+        // The receiver has let go of it.
+        ASSERT_TRUE(ReceiveValues<char>(wire, 1, {.step = step}, 1).ok());
+        continue;
+      }
+      {
+        const auto arrival = wire.Receive(0, {.step = step}, kBytes);
+        ASSERT_EQ(arrival->Await(), absl::OkStatus());
+        const absl::Span<const std::byte> got = arrival->bytes().bytes;
+        EXPECT_EQ(std::ranges::count(got, value), kBytes);
+      }
+      ASSERT_EQ(wire.Send(0, {.step = step}, Owned({1}, 1)), absl::OkStatus());
+    }
+    if (GetParam() == WireKind::kSharedMemory && wire.rank() == 0) {
+      EXPECT_EQ(places.size(), 1);
+    }
+  });
+}
+
+// What is there stays as it was, as long as somebody has it, also after the
+// wire is gone.
+TEST_P(MessagesTest, WhatHasArrivedStays) {
+  auto wires = MakeWires(GetParam(), 2);
+  std::vector<OwnedBytes> kept;
+  for (int step = 0; step < 8; ++step) {
+    MessageMemory memory = wires[0]->Allocate(1, 100000 + step * 9999);
+    std::ranges::fill(memory.bytes, static_cast<std::byte>(step));
+    ASSERT_EQ(wires[0]->Send(1, {.step = step},
+                             {memory.bytes, std::move(memory.owner)}),
+              absl::OkStatus());
+    const auto arrival =
+        wires[1]->Receive(0, {.step = step}, 100000 + step * 9999);
+    ASSERT_EQ(arrival->Await(), absl::OkStatus());
+    if (step % 3 != 1) kept.push_back(arrival->bytes());
+  }
+  wires.clear();
+  for (const OwnedBytes& one : kept) {
+    const auto step =
+        static_cast<std::byte>((one.bytes.size() - 100000) / 9999);
+    EXPECT_EQ(std::ranges::count(one.bytes, step), std::ssize(one.bytes));
+  }
+}
+
 TEST_P(MessagesTest, AWaitEndsWithTheTimeLimitAndNamesThePeer) {
   const auto wires = MakeWires(GetParam(), 3, absl::Seconds(1));
   const absl::Time start = absl::Now();
-  std::vector<int> got(1);
   const absl::Status late =
-      wires[0]->Receive(1, {.step = 1}, WritableBytes(got))->Await();
+      wires[0]->Receive(1, {.step = 1}, sizeof(int))->Await();
   EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(late.message(), HasSubstr("worker 1 does not answer"));
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
@@ -145,9 +195,8 @@ TEST_P(MessagesTest, ACollectiveNamesWhoIsMissing) {
 TEST_P(MessagesTest, AbortEndsWhatWaitsAndWhatComes) {
   const auto wires = MakeWires(GetParam(), 2);
   const absl::Status why = absl::CancelledError("enough");
-  std::vector<int> got(1);
-  const auto arrival = wires[0]->Receive(1, {.step = 1}, WritableBytes(got));
-  const auto from_self = wires[0]->Receive(0, {.step = 1}, WritableBytes(got));
+  const auto arrival = wires[0]->Receive(1, {.step = 1}, sizeof(int));
+  const auto from_self = wires[0]->Receive(0, {.step = 1}, sizeof(int));
   absl::Time aborted;
   std::vector<std::thread> threads;
   for (int tag = 0; tag < 3; ++tag) {

@@ -1,4 +1,6 @@
 // Wires between processes, some of which are killed.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -117,8 +119,7 @@ TEST_P(ProcessesTest, OneIsKilledThatOthersWaitFor) {
     }
     if (rank == 3) return Add(*wire, 500000);
     // 0 waits for 1, which waits for 2.
-    std::vector<int> got(1);
-    return wire->Receive(rank + 1, {.step = 1}, WritableBytes(got))->Await();
+    return wire->Receive(rank + 1, {.step = 1}, sizeof(int))->Await();
   });
   AwaitKey("begun");
   absl::SleepFor(absl::Milliseconds(200));
@@ -126,23 +127,23 @@ TEST_P(ProcessesTest, OneIsKilledThatOthersWaitFor) {
 }
 
 TEST_P(ProcessesTest, OneIsKilledInTheMiddleOfAMessage) {
-  constexpr int64_t kCount = 8 << 20;
+  constexpr size_t kBytes = 32 << 20;
   processes_.Start(3, [&](int rank) -> absl::Status {
     MW_ASSIGN_OR_RETURN(const std::unique_ptr<Wire> wire, Connect(rank, 3));
     MW_RETURN_IF_ERROR(Add(*wire, 10));
-    const auto values = std::make_shared<std::vector<float>>(kCount);
     if (rank == 2) MW_RETURN_IF_ERROR(store_.Set("begun", ""));
     // 2 sends to 0 and receives from 1, again and again.
     for (int step = 0;; ++step) {
       if (rank != 0) {
-        MW_RETURN_IF_ERROR(wire->Send(rank == 1 ? 2 : 0, {.step = step},
-                                      {Bytes(*values), values}));
+        const int to = rank == 1 ? 2 : 0;
+        MessageMemory memory = wire->Allocate(to, kBytes);
+        std::ranges::fill(memory.bytes, std::byte{1});
+        MW_RETURN_IF_ERROR(wire->Send(to, {.step = step},
+                                      {memory.bytes, std::move(memory.owner)}));
       }
       if (rank != 1) {
-        std::vector<float> got(kCount);
         MW_RETURN_IF_ERROR(
-            wire->Receive(rank == 0 ? 2 : 1, {.step = step}, WritableBytes(got))
-                ->Await());
+            wire->Receive(rank == 0 ? 2 : 1, {.step = step}, kBytes)->Await());
       } else {
         MW_RETURN_IF_ERROR(Add(*wire, 10));
       }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/wire/futex.h"
 
 namespace meshwright {
@@ -116,7 +116,7 @@ absl::Status ShmCall::Await(int member) {
     }
   }
   ShmChannel& own = own_channel();
-  const absl::Time deadline = absl::Now() + health_.timeout();
+  const absl::Time deadline = SteadyNow() + health_.timeout();
   while (true) {
     const uint32_t bell = own.bell.load();
     own.sleeping.store(1);
@@ -128,7 +128,7 @@ absl::Status ShmCall::Await(int member) {
     if (ready || IsReady(member)) return absl::OkStatus();
     const absl::Status status = health_.StatusOf(ranks_[member]);
     if (!status.ok()) return health_.Fail(status);
-    if (absl::Now() > deadline) return health_.FailAsSilent(ranks_[member]);
+    if (SteadyNow() > deadline) return health_.FailAsSilent(ranks_[member]);
   }
 }
 

@@ -120,6 +120,8 @@ void ShmNeighbors::ReturnChannel(int channel) {
 void ShmNeighbors::WakeAll() {
   ShmSegment* own = segments_[rank_].get();
   if (own == nullptr) return;
+  own->bell().rings.fetch_add(1);
+  internal::FutexWakeAll(own->bell().rings);
   for (int i = 0; i < own->used_channels(); ++i) {
     own->channel(i).bell.fetch_add(1);
     internal::FutexWakeAll(own->channel(i).bell);

@@ -1,5 +1,10 @@
 #include "meshwright/wire/shm_neighbors.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -25,6 +30,22 @@ TEST(ShmSegmentTest, IsTheSameMemoryForBoth) {
   EXPECT_EQ((*other)->buffer(ShmSegment::kChannels - 1, 1)[5], std::byte{7});
   (*other)->channel(3).call.store(11);
   EXPECT_EQ((*own)->channel(3).call.load(), 11);
+}
+
+TEST(ShmSegmentTest, HasNoMessagesWhereAddressesAreLimited) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit limited = before;
+  int64_t pages = 0;  // That this process has.
+  std::ifstream("/proc/self/statm") >> pages;
+  // Enough for all but the messages.
+  limited.rlim_cur = pages * sysconf(_SC_PAGESIZE) + (rlim_t{900} << 20);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  const auto own = ShmSegment::Create();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ((*own)->message_bytes(), 0);
+  (*own)->buffer(0, 0)[5] = std::byte{7};
 }
 
 TEST(ShmSegmentTest, IsNotTakenForAnother) {

@@ -26,6 +26,19 @@ struct alignas(64) ShmChannel {
   std::atomic<uint32_t> sleeping = 0;
 };
 
+// Notes to one other worker (shm_notes.h). Numbers count up for ever.
+struct ShmRing {
+  static constexpr uint32_t kNotes = 1 << 16;
+
+  struct Note {
+    uint64_t slot;
+    uint64_t place;
+  };
+  alignas(64) std::atomic<uint32_t> sent;
+  alignas(64) std::atomic<uint32_t> taken;
+  Note notes[kNotes];
+};
+
 // Anonymous memory: freed when all processes have unmapped it.
 class ShmSegment {
  public:
@@ -48,6 +61,21 @@ class ShmSegment {
   ShmChannel& channel(int index) { return head_->channels[index]; }
   std::byte* buffer(int channel, uint32_t round);
 
+  // Rings when there is a note for this segment's worker.
+  struct Bell {
+    alignas(64) std::atomic<uint32_t> rings;  // The futex to wait on.
+    std::atomic<uint32_t> sleepers;
+  };
+  Bell& bell() { return head_->bell; }
+  // To a worker below this rank.
+  static constexpr int kRings = 256;
+  ShmRing& ring(int to);
+
+  // For messages (shm_messages.h): as much as half of the machine's memory, of
+  // which only what is used is there.
+  std::byte* messages();
+  uint64_t message_bytes() const { return message_bytes_; }
+
   // Channels below this have been used.
   int used_channels() const { return head_->used.load(); }
   void set_used_channels(int used) { head_->used.store(used); }
@@ -56,13 +84,18 @@ class ShmSegment {
   struct Head {
     uint64_t mark;
     std::atomic<int> used;
+    Bell bell;
     ShmChannel channels[kChannels];
   };
-  ShmSegment(int file, Head* head) : file_(file), head_(head) {}
+  ShmSegment(int file, Head* head, uint64_t message_bytes)
+      : file_(file), head_(head), message_bytes_(message_bytes) {}
+  static absl::StatusOr<std::unique_ptr<ShmSegment>> Create(
+      size_t message_bytes);
   static absl::StatusOr<std::unique_ptr<ShmSegment>> Map(int file);
 
   const int file_;
   Head* const head_;
+  const uint64_t message_bytes_;
 };
 
 }  // namespace meshwright

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "meshwright/base/host_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/wire/message_group.h"
 #include "meshwright/wire/slot.h"
@@ -16,9 +17,12 @@ namespace {
 
 class TransferArrival : public Arrival {
  public:
-  TransferArrival(std::unique_ptr<Transfer> transfer, const Health* health,
-                  int from)
-      : transfer_(std::move(transfer)), health_(*health), from_(from) {}
+  TransferArrival(std::unique_ptr<Transfer> transfer, OwnedBytes bytes,
+                  const Health* health, int from)
+      : bytes_(std::move(bytes)),
+        transfer_(std::move(transfer)),
+        health_(*health),
+        from_(from) {}
   ~TransferArrival() override { Await().IgnoreError(); }
 
   absl::Status Await() override {
@@ -31,7 +35,10 @@ class TransferArrival : public Arrival {
     return awaited_ || transfer_->IsReady() || !health_.StatusOf(from_).ok();
   }
 
+  OwnedBytes bytes() const override { return bytes_; }
+
  private:
+  const OwnedBytes bytes_;
   const std::unique_ptr<Transfer> transfer_;
   const Health& health_;
   const int from_;
@@ -45,18 +52,11 @@ class FailedArrival : public Arrival {
   explicit FailedArrival(absl::Status status) : status_(std::move(status)) {}
   absl::Status Await() override { return status_; }
   bool IsReady() override { return true; }
+  OwnedBytes bytes() const override { return {}; }
 
  private:
   const absl::Status status_;
 };
-
-// The size is included so that peers that disagree about it never match.
-uint64_t SlotOf(const MessageKey& key, size_t size) {
-  return internal::MixSlot({1, static_cast<uint64_t>(key.step),
-                            static_cast<uint64_t>(key.tensor),
-                            static_cast<uint64_t>(key.micro_batch),
-                            static_cast<uint64_t>(key.part), size});
-}
 
 absl::Status CheckRank(int rank, int size) {
   if (rank >= 0 && rank < size) return absl::OkStatus();
@@ -91,6 +91,20 @@ std::unique_ptr<Group> TransportWire::MakeGroup(std::vector<int> ranks) {
   return std::make_unique<MessageGroup>(transport_.get(), std::move(ranks));
 }
 
+uint64_t TransportWire::SlotOf(const MessageKey& key, size_t bytes) {
+  return internal::MixSlot({1, static_cast<uint64_t>(key.step),
+                            static_cast<uint64_t>(key.tensor),
+                            static_cast<uint64_t>(key.micro_batch),
+                            static_cast<uint64_t>(key.part), bytes});
+}
+
+MessageMemory TransportWire::Allocate(int, size_t bytes) {
+  const std::shared_ptr<char> memory =
+      AllocateHostMemory(static_cast<int64_t>(bytes));
+  return {.bytes = {reinterpret_cast<std::byte*>(memory.get()), bytes},
+          .owner = memory};
+}
+
 absl::Status TransportWire::Send(int to, const MessageKey& key,
                                  OwnedBytes bytes) {
   MW_RETURN_IF_ERROR(CheckRank(to, size()));
@@ -99,13 +113,16 @@ absl::Status TransportWire::Send(int to, const MessageKey& key,
 }
 
 std::unique_ptr<Arrival> TransportWire::Receive(int from, const MessageKey& key,
-                                                absl::Span<std::byte> into) {
+                                                size_t bytes) {
   if (absl::Status checked = CheckRank(from, size()); !checked.ok()) {
     return std::make_unique<FailedArrival>(std::move(checked));
   }
+  MessageMemory memory = TransportWire::Allocate(from, bytes);
+  std::unique_ptr<Transfer> transfer =
+      transport_->Receive(from, SlotOf(key, bytes), memory.bytes);
   return std::make_unique<TransferArrival>(
-      transport_->Receive(from, SlotOf(key, into.size()), into), &health_,
-      from);
+      std::move(transfer), OwnedBytes{memory.bytes, std::move(memory.owner)},
+      &health_, from);
 }
 
 void TransportWire::Abort(absl::Status why) { health_.Abort(std::move(why)); }

@@ -27,13 +27,18 @@ class TransportWire : public Wire {
     return health_.name(rank);
   }
   absl::StatusOr<Group*> GroupOf(absl::Span<const int> ranks) override;
+  MessageMemory Allocate(int to, size_t bytes) override;
   absl::Status Send(int to, const MessageKey& key, OwnedBytes bytes) override;
   std::unique_ptr<Arrival> Receive(int from, const MessageKey& key,
-                                   absl::Span<std::byte> into) override;
+                                   size_t bytes) override;
   void Abort(absl::Status why) override;
 
  protected:
   Transport& transport() { return *transport_; }
+  // Of a message of so many bytes. The size is included so that peers that
+  // disagree about it never match.
+  static uint64_t SlotOf(const MessageKey& key, size_t bytes);
+  bool HasRank(int rank) const { return rank >= 0 && rank < size(); }
   // The group of these ranks, which are in order.
   virtual std::unique_ptr<Group> MakeGroup(std::vector<int> ranks);
 

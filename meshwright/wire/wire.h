@@ -1,11 +1,14 @@
 // A worker's connections to the other workers of its job.
 //
 //   // On worker 0; asynchronous.
-//   wire->Send(1, {.step = 7, .tensor = 3}, bytes);
+//   MessageMemory memory = wire->Allocate(1, size);
+//   Fill(memory.bytes);
+//   wire->Send(1, {.step = 7, .tensor = 3}, {memory.bytes, memory.owner});
 //   // On worker 1.
 //   std::unique_ptr<Arrival> arrival =
-//       wire->Receive(0, {.step = 7, .tensor = 3}, AsWritableBytes(values));
+//       wire->Receive(0, {.step = 7, .tensor = 3}, size);
 //   MW_RETURN_IF_ERROR(arrival->Await());
+//   Use(arrival->bytes());
 //
 // Either side may come first. Nothing waits longer than the wire's timeout,
 // counted from when it began to wait; a lost worker is an error that names it,
@@ -36,6 +39,19 @@ struct MessageKey {
   bool operator==(const MessageKey&) const = default;
 };
 
+// Bytes to send, kept alive until they have been.
+struct OwnedBytes {
+  absl::Span<const std::byte> bytes = {};
+  std::shared_ptr<const void> owner = nullptr;
+};
+
+// Where what is to be sent is written. So aligned that the CPU uses it in place
+// (engine/client.h), at the receiver, too.
+struct MessageMemory {
+  absl::Span<std::byte> bytes = {};
+  std::shared_ptr<void> owner = nullptr;
+};
+
 // Bytes in transit to this worker.
 class Arrival {
  public:
@@ -44,12 +60,8 @@ class Arrival {
   // result.
   virtual absl::Status Await() = 0;
   virtual bool IsReady() = 0;
-};
-
-// Bytes to send, kept alive until they have been.
-struct OwnedBytes {
-  absl::Span<const std::byte> bytes = {};
-  std::shared_ptr<const void> owner = nullptr;
+  // What has arrived. Requires: Await() was OK.
+  virtual OwnedBytes bytes() const = 0;
 };
 
 // Thread-safe.
@@ -67,13 +79,15 @@ class Wire {
   // until all have, later ones return immediately.
   virtual absl::StatusOr<Group*> GroupOf(absl::Span<const int> ranks) = 0;
 
+  // Memory for a message to this worker, not initialised. From there it is sent
+  // without a copy where both share memory.
+  virtual MessageMemory Allocate(int to, size_t bytes) = 0;
   // Returns at once. Later errors are reported to waiters.
   virtual absl::Status Send(int to, const MessageKey& key,
                             OwnedBytes bytes) = 0;
-  // `into` must have exactly the size of what was sent, and outlive the
-  // arrival.
+  // `bytes` must be exactly the size of what was sent.
   virtual std::unique_ptr<Arrival> Receive(int from, const MessageKey& key,
-                                           absl::Span<std::byte> into) = 0;
+                                           size_t bytes) = 0;
 
   // Ends all present and future waits on this worker with this error.
   virtual void Abort(absl::Status why) = 0;

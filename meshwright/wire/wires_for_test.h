@@ -3,12 +3,15 @@
 #define MESHWRIGHT_WIRE_WIRES_FOR_TEST_H_
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -90,6 +93,24 @@ template <typename T>
 absl::Span<const std::byte> Bytes(const std::vector<T>& values) {
   return {reinterpret_cast<const std::byte*>(values.data()),
           values.size() * sizeof(T)};
+}
+
+// The message that arrives.
+template <typename T>
+absl::StatusOr<std::vector<T>> ValuesOf(Arrival& arrival) {
+  const absl::Status status = arrival.Await();
+  if (!status.ok()) return status;
+  const absl::Span<const std::byte> bytes = arrival.bytes().bytes;
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<T>> ReceiveValues(Wire& wire, int from,
+                                             const MessageKey& key,
+                                             size_t count) {
+  return ValuesOf<T>(*wire.Receive(from, key, count * sizeof(T)));
 }
 
 }  // namespace meshwright

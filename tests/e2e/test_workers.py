@@ -55,6 +55,18 @@ def assert_same(got, want):
         )
 
 
+def test_sums_of_types_narrower_than_a_byte(cli, tmp_path):
+    """Over two processes: their programs make wider types of them on the way."""
+    narrow, plan = HERE / "narrow_step.hlo", tmp_path / "plan.json"
+    flags = ("--cluster", "cpu:2", "--mesh", "data=2", "--strategy", "dp", "--assumed")
+    made = cli.json("plan", narrow, *flags, "-o", plan)
+    assert [one["kind"] for one in made["collectives"]].count("all-reduce") == 5
+    one = cli.json("run", narrow, "--steps", 3)
+    two = cli.json("run", narrow, "--plan", plan, "--workers", 2, "--steps", 3)
+    assert two["loss"] == one["loss"]
+    assert any(one["loss"])
+
+
 # Workers, and what they run; devices are shared out evenly.
 QUICK = [
     (1, "--mesh data=2 --strategy dp"),

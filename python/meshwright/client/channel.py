@@ -23,7 +23,7 @@ from meshwright.client.connection import (
     why_unavailable,
 )
 from meshwright.client.jobs import Jobs
-from meshwright.client.loans import Loans, NoAnswer
+from meshwright.client.loans import SHARED_BYTES, Loans, NoAnswer
 from meshwright.client.shared_memory import SharedMemory
 from meshwright.client.step_socket import StepSocket
 from meshwright.errors import MeshwrightError
@@ -140,14 +140,15 @@ class Service:
         data: Mapping[str, object],
         count: int = 1,
         fetch: Mapping[str, int] | None = None,
+        batch: int = 0,
     ) -> tuple[list[messages.StepDone], dict[str, object]]:
         """So many steps, and what is fetched after the last, by name the bytes of it
-        that are expected."""
+        that are expected. `batch`: what was staged under this number is data, too."""
         done, fetched, fetch = [], {}, fetch or {}
         with Loans(self._memory) as loans:
             reader = messages.TensorReader(fetched.__setitem__, loans)
             into = loans.into(fetch.items())
-            begin = messages.step_begin(job, count, tuple(fetch), into)
+            begin = messages.step_begin(job, count, tuple(fetch), into, batch)
             parts = messages.tensor_parts(data.items(), loans)
             first = _first(parts, _SMALL_BYTES)
             is_all = sum(map(len, first)) <= _SMALL_BYTES
@@ -166,6 +167,17 @@ class Service:
                 else:
                     reader.add(found)
         return done, fetched
+
+    @property
+    def staged_bytes(self) -> int:
+        """Smaller batches go with their steps as fast as by themselves."""
+        return SHARED_BYTES if self._memory is None else _SMALL_BYTES
+
+    def stage(self, job: int, batch: int, data: Mapping[str, object]) -> None:
+        """Transfers data of a later step, while others run."""
+        with Loans(self._memory) as loans:
+            parts = messages.stage_parts(job, batch, data.items(), loans)
+            self._call("Stage", "stream_unary", parts)
 
     # For those whom Ctrl-C may strike within the other.
     step_apart = apart(step)

@@ -1,15 +1,18 @@
 """A job that runs the calls of one form, and the states that live in it."""
 
 import contextlib
+import itertools
 import math
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from meshwright.client.call_form import CallForm, Next, StateArgument
 from meshwright.client.channel import Service
 from meshwright.client.host_arrays import dtype_of, given_array, host_array
 from meshwright.client.initial_state import require_arrays
 from meshwright.client.messages import StepDone
+from meshwright.client.prefetch import Prefetch
 from meshwright.client.seeds import state_keys
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
 from meshwright.data import Dataset
@@ -38,15 +41,29 @@ class LoadedStep:
         self.done: list[StepDone] = []  # Of the last call.
         self.scalars: dict[str, float] = {}  # Of its result, for metrics.
         self._scalars = scalar_names(form.module, form.fetch)
+        self._numbers = itertools.count(1)  # Of batches that are staged.
+        self._taken = 0  # By steps: those below are dropped.
+        self._can_stage = True
 
-    def __call__(self, leaves: Sequence, count: int = 1, is_safe: bool = False):
-        """The result of the last of so many steps; `is_safe`: Ctrl-C waits."""
+    def __call__(
+        self,
+        leaves: Sequence,
+        count: int = 1,
+        is_safe: bool = False,
+        prefetches: Iterable[Prefetch] = (),
+    ):
+        """The result of the last of so many steps; `is_safe`: Ctrl-C waits. Arguments
+        that come from one of `prefetches` may be staged."""
         states = self._settle(leaves)
-        data = self._data(leaves)
+        staged = self._staged(leaves, prefetches)
+        data = self._data(leaves, staged.names if staged else ())
         for leaf, arrays in self._form.fed.items():
             self._feed(leaves[leaf], arrays)
         step = self._service.step if is_safe else self._service.step_apart
-        self.done, fetched = step(self.number, data, count, self._fetch)
+        batch = self._taken = staged.number if staged else self._taken
+        self.done, fetched = step(
+            self.number, data, count, self._fetch, batch if staged else 0
+        )
         for leaf in self._form.fed:
             dataset = leaves[leaf]
             dataset.seek(dataset.position + count * dataset.batch)
@@ -55,9 +72,51 @@ class LoadedStep:
         self.scalars = {n: fetched[name].item() for name, n in self._scalars.items()}
         return self._result(self._after(states), fetched)
 
-    def _data(self, leaves: Sequence) -> dict[str, object]:
+    def stage(self, arrays: Mapping[str, object]) -> "Staged | None":
+        """Transfers data of a later step while others run, by parameter; on any thread.
+        None: they go with the step."""
+        given = {name: given_array(array) for name, array in arrays.items()}
+        size = sum(array.nbytes for array in given.values())
+        if not (self._can_stage and self.is_loaded):
+            return None
+        if size < self._service.staged_bytes:
+            return None
+        staged = Staged(self, next(self._numbers), frozenset(arrays))
         try:
-            return {name: given_array(leaves[i]) for name, i in self._form.data.items()}
+            self._service.stage(self.number, staged.number, given)
+        except MeshwrightError:
+            self._can_stage = False  # What goes with the steps has errors of theirs.
+            raise
+        return staged
+
+    def _staged(
+        self, leaves: Sequence, prefetches: Iterable[Prefetch]
+    ) -> "Staged | None":
+        """What of the arguments is there already. Sees to it that batches like theirs
+        will be."""
+        for prefetch in prefetches:
+            item = prefetch.find(leaves)
+            if item is None:
+                continue
+            data = {name: item.place(leaves[i]) for name, i in self._form.data.items()}
+            names = {name: place for name, place in data.items() if place is not None}
+            if names:
+                prefetch.stage_for(self, item, names)
+            staged = item.staged
+            if staged is None or staged.step is not self:
+                continue
+            # As it was staged; a batch that is used again is sent again.
+            if staged.number > self._taken and staged.names == names.keys():
+                return staged
+        return None
+
+    def _data(self, leaves: Sequence, staged: Iterable[str]) -> dict[str, object]:
+        try:
+            return {
+                name: given_array(leaves[i])
+                for name, i in self._form.data.items()
+                if name not in staged
+            }
         except TypeError:
             for name, i in self._form.data.items():
                 require_arrays(leaves[i], name)
@@ -217,6 +276,15 @@ class LoadedStep:
 
     def _is_beside(self, other: "LoadedStep") -> bool:
         return other.is_loaded and other._service is self._service
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Data that are on their way to a step, under a number."""
+
+    step: LoadedStep
+    number: int
+    names: frozenset[str]  # Of parameters.
 
 
 def _bytes(array: Parameter | Output) -> int:

@@ -56,15 +56,29 @@ def init_parts(
 
 
 def step_begin(
-    job: int, count: int, fetch: tuple[str, ...], into: Sequence[Region | None]
+    job: int,
+    count: int,
+    fetch: tuple[str, ...],
+    into: Sequence[Region | None],
+    batch: int = 0,
 ) -> bytes:
     begin = _begin(job, count, fetch)
+    if batch:
+        begin += _message((5, batch))
     return begin + _message(*((4, _region(one)) for one in into)) if into else begin
 
 
 def step_parts(begin: bytes, parts: Iterable["Part"]) -> Iterator[bytes]:
     yield _message((1, begin))
     for part in parts:
+        yield _wrapped((2, part))
+
+
+def stage_parts(
+    job: int, batch: int, tensors: Iterable[tuple[str, object]], loans: Loans
+) -> Iterator[bytes]:
+    yield _message((1, _message((1, job), (2, batch))))
+    for part in tensor_parts(tensors, loans):
         yield _wrapped((2, part))
 
 

@@ -1,11 +1,13 @@
 """`parallelize`: a training step for one device, run on a cluster."""
 
 import inspect
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from meshwright.arrays import Arrays, Held, is_array, is_weak
 from meshwright.batch_argument import Batch
+from meshwright.client.batches import arguments_of, call_of, is_source, run_each
 from meshwright.client.call_form import CallForm, form_of, next_leaves
 from meshwright.client.checkpoints import Saving
 from meshwright.client.host_arrays import host_array
@@ -15,6 +17,7 @@ from meshwright.client.loaded_step import LoadedStep
 from meshwright.client.messages import StepDone
 from meshwright.client.options import plan_options
 from meshwright.client.place import Place
+from meshwright.client.prefetch import Prefetch
 from meshwright.client.program import explain
 from meshwright.client.progress import Progress
 from meshwright.client.saved_state import SavedState, newest
@@ -128,6 +131,7 @@ class ParallelStep:
         self._last_form: CallForm | None = None
         self._first: State | None = None  # Of its arrays nothing is known.
         self._done: list[StepDone] = []
+        self._prefetches: weakref.WeakSet[Prefetch] = weakref.WeakSet()
         self._saving: Saving | None = None
         self._interrupts = Interrupts()
         self._rng: dict = {}  # With which the state began.
@@ -170,14 +174,18 @@ class ParallelStep:
 
     def __call__(self, /, *args, **kwargs):
         """As the function, with a State for each state in the result. A dataset
-        (`meshwright.data`) stands for its next batch, which the workers read."""
+        (`meshwright.data`) stands for its next batch, which the workers read; any
+        other iterator for the next that it gives."""
         return self.many(1, *args, **kwargs)
 
     def many(self, count: int, /, *args, **kwargs):
-        """So many steps in one call, which gives the result of the last; a dataset
-        gives each its batch. `losses` are of all of them."""
+        """So many steps in one call, which gives the result of the last; a dataset, or
+        an iterator of batches, gives each its own. Batches of an iterator are drawn
+        by a thread, and transferred, while steps run. `losses` are of all of them."""
         if count < 1:
             raise MeshwrightError(f"{count} steps cannot be run")
+        if any(map(is_source, (*args, *kwargs.values()))):
+            return self._many_of(count, args, kwargs)
         form, leaves = self._form(args, kwargs)
         if len(form.fed) > 1:
             raise MeshwrightError("a step takes the batches of one dataset, not of two")
@@ -196,8 +204,37 @@ class ParallelStep:
                 return result
             leaves = next_leaves(form, leaves, result)
 
+    def _many_of(self, count: int, args, kwargs):
+        done = []
+
+        def run(arguments):
+            self._done = []
+            args, kwargs = call_of(arguments)
+            try:
+                return self.many(1, *args, **kwargs), self._last_form
+            finally:
+                done.extend(self._done)
+
+        try:
+            return run_each(count, arguments_of(args, kwargs), self.prefetch, run)
+        finally:
+            self._done = done
+
+    def prefetch(self, batches: Iterable, size: int = 2) -> Prefetch:
+        """The batches, drawn by a thread and transferred while steps run:
+
+            for batch in step.prefetch(batches):
+                state, metrics = step(state, batch)
+
+        Their NumPy arrays are read-only copies. Up to `size` batches wait, on the
+        devices if they are large.
+        """
+        made = Prefetch(batches, size)
+        self._prefetches.add(made)
+        return made
+
     def _run(self, loaded: LoadedStep, leaves: list, count: int):
-        result = loaded(leaves, count, self._interrupts.is_waiting)
+        result = loaded(leaves, count, self._interrupts.is_waiting, self._prefetches)
         self.steps += count
         self._done += loaded.done
         self._recorder.add(

@@ -1,4 +1,4 @@
-#include "meshwright/runtime/host_memory.h"
+#include "meshwright/base/host_memory.h"
 
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 // Host memory that devices copy from, or use.
-#ifndef MESHWRIGHT_RUNTIME_HOST_MEMORY_H_
-#define MESHWRIGHT_RUNTIME_HOST_MEMORY_H_
+#ifndef MESHWRIGHT_BASE_HOST_MEMORY_H_
+#define MESHWRIGHT_BASE_HOST_MEMORY_H_
 
 #include <cstdint>
 #include <memory>
@@ -14,4 +14,4 @@ std::shared_ptr<char> AllocateHostMemory(int64_t bytes);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_HOST_MEMORY_H_
+#endif  // MESHWRIGHT_BASE_HOST_MEMORY_H_
