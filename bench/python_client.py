@@ -1,6 +1,7 @@
 """What the Python client adds to a step, and how long until the first one.
 
     ./mw bench python_client
+    ./mw bench python_client --calls-on gpu     # the overhead alone, on this machine's GPUs
 
 Overhead: `state, loss = step(state, batch)` with a State and a batch of this process, next
 to the engine that runs many steps in one call, on one device, in turn: what a step takes
@@ -25,7 +26,7 @@ MODELS = ("gpt", "llama", "moe", "bert", "vit", "wide-resnet", "unet")
 SHAPE = {"layers": 2, "width": 128, "heads": 4, "vocab": 1024, "seq": 64, "batch": 8}
 
 
-def overhead(rounds: int) -> float:
+def overhead(rounds: int, cluster: str | None = "cpu:1") -> float:
     from meshwright.zoo import gpt
     from meshwright.zoo.train_step import Step
 
@@ -34,7 +35,7 @@ def overhead(rounds: int) -> float:
     model = Step(gpt, gpt.Config(**SHAPE))
     batch = model.example_batch()
     outside = {1: [], 8: []}  # Of the devices' own seconds, for each step.
-    with meshwright.parallelize(model.fn, cluster="cpu:1") as step:
+    with meshwright.parallelize(model.fn, cluster=cluster) as step:
         state = step.put(model.init_state())
         state, _ = step.many(8, state, batch)
         for _ in range(rounds):
@@ -131,11 +132,15 @@ def main():
     parser.add_argument("--state-bytes", type=int, default=1 << 30)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--first", nargs=2, metavar=("KIND", "MODEL"))
+    parser.add_argument("--calls-on", metavar="CLUSTER")
     options = parser.parse_args()
     if options.first:
         print(json.dumps(first_step(*options.first)))
         return 0
     print(describe())
+    if options.calls_on:
+        gpus = None if options.calls_on == "gpu" else options.calls_on
+        return 0 if overhead(options.rounds, gpus) <= OVERHEAD_BAR else 1
     added = overhead(options.rounds)
     arrays(options.state_bytes, rounds=5)
     ratios = []
