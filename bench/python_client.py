@@ -1,7 +1,7 @@
 """What the Python client adds to a step, and how long until the first one.
 
     ./mw bench python_client
-    ./mw bench python_client --calls-on gpu     # the overhead alone, on this machine's GPUs
+    JAX_PLATFORMS=cpu ./mw bench python_client --calls-on gpu   # overhead alone, local GPUs
 
 Overhead: `state, loss = step(state, batch)` with a State and a batch of this process, next
 to the engine that runs many steps in one call, on one device, in turn: what a step takes
