@@ -37,8 +37,11 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
                                                   .row_blocks = row_blocks}));
     step.made_ = std::make_unique<Module>(std::move(looped));
   } else if (row_blocks > 1) {
-    std::optional<Module> sorted =
-        SortInBlocks(step.recomputing(), 1, row_blocks);
+    // Before rematerialisation, whose barriers hide where rows come from.
+    std::optional<Module> sorted = SortInBlocks(module, 1, row_blocks);
+    if (sorted.has_value() && recompute != Recompute::kNone) {
+      MW_ASSIGN_OR_RETURN(sorted, RecomputeForward(*sorted, recompute));
+    }
     if (sorted.has_value()) {
       step.made_ = std::make_unique<Module>(*std::move(sorted));
     }
