@@ -171,13 +171,12 @@ absl::Status JobRunner::Put(int64_t number, LentTensor tensor, int64_t batch) {
                            tensor.tensor.dimensions == shape.dimensions &&
                            std::ssize(tensor.bytes) == WholeBytes(shape) &&
                            job_.CutOf(number).value_or(0) == 0;
-  return is_as_given
-             ? PutGiven(number,
-                        {.bytes = tensor.bytes,
-                         .owner = tensor.owner,
-                         .is_lent = true},
-                        batch)
-             : PutWhole(number, Owned(std::move(tensor)), batch);
+  return is_as_given ? PutGiven(number,
+                                {.bytes = tensor.bytes,
+                                 .owner = tensor.owner,
+                                 .is_lent = true},
+                                batch)
+                     : PutWhole(number, Owned(std::move(tensor)), batch);
 }
 
 absl::Status JobRunner::PutGiven(int64_t number, const Given& given,

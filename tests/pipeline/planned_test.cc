@@ -315,8 +315,8 @@ TEST(StageChoiceTest, OpsOfStagesAreFoundAgain) {
   const SplitStep loops =
       *ValueOf(CutLoops(module, AnalyzeRoles(module), /*stages=*/2));
   const Mesh mesh = *Mesh::Parse("data=2");
-  const PlannedStep looped =
-      ValueOf(PlannedStep::Of(loops.module, 4, Recompute::kNone));
+  const PlannedStep looped = ValueOf(
+      PlannedStep::Of(loops.module, 4, Recompute::kNone, /*row_blocks=*/1));
   const FlatGraph graph = Flatten(looped.module());
   Assignment assignment{.rules = RulesOf(graph)};
   for (const Rule& rule : assignment.rules) {
