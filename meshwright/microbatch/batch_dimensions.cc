@@ -195,11 +195,9 @@ class BatchSearch {
       }
     }
     if (most.all - most.split <= kLittle * most.all) return best;
-    // Several views of each example: [2, B, ...] and [4, B, ...].
-    if (firsts.size() > 1) {
+    if (firsts.size() > 1 && most.split <= kLittle * most.all) {
       for (const auto& [size, bytes] : seconds) {
-        const Cuts cuts = CutsOf(size, {1, 0});
-        if (CutsAll(cuts)) return cuts;
+        if (AreViewsOf(size)) return CutsOf(size, {1, 0});
       }
     }
     double enough = (1 + kLittle) * most.soon;
@@ -222,9 +220,13 @@ class BatchSearch {
                 .shape;
   }
 
-  bool CutsAll(const Cuts& cuts) const {
+  // Whether all data are several views of so many examples, [2, B, ...] and
+  // [4, B, ...], or something of each, [B].
+  bool AreViewsOf(int64_t examples) const {
     for (size_t i = 0; i < open_.size(); ++i) {
-      if (open_[i] && !cuts[i].has_value()) return false;
+      if (!open_[i]) continue;
+      const std::vector<int64_t>& dimensions = DimensionsOf(i);
+      if (dimensions[dimensions.size() > 1 ? 1 : 0] != examples) return false;
     }
     return true;
   }

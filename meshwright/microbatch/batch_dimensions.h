@@ -20,9 +20,9 @@ inline constexpr char kBatchAttribute[] = "mw.batch";
 // By leaf array of the parameters; see MicroBatchOptions. The batch is taken to
 // be the size of data parameters by which most of the step's work can be split:
 // of dimension 0, or of dimension 1 if that splits clearly more (time-major
-// inputs), or is the same of all while dimension 0 is not (several views of
-// each example). kInvalidArgument if a given dimension does not exist or cannot
-// be split, or none is found.
+// inputs), or is the same of all where dimension 0 is not and splits nothing
+// (several views of each example). kInvalidArgument if a given dimension does
+// not exist or cannot be split, or none is found.
 absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
     const Module& module, const FlatGraph& graph,
     const MicroBatchOptions& options);

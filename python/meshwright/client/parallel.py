@@ -5,11 +5,12 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from meshwright.arrays import Arrays, Held, is_array, is_weak
+from meshwright.arrays import Arrays, Held
 from meshwright.batch_argument import Batch
 from meshwright.client.batches import arguments_of, call_of, is_source, run_each
 from meshwright.client.call_form import CallForm, form_of, next_leaves
 from meshwright.client.checkpoints import Saving
+from meshwright.client.form_key import key_of
 from meshwright.client.host_arrays import host_array
 from meshwright.client.initial_state import InitialState, require_arrays
 from meshwright.client.interrupts import Interrupts
@@ -421,7 +422,7 @@ class ParallelStep:
         args, kwargs = self._static.hold(args, kwargs)
         leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
         leaves = self._static.leaves(leaves, (args, kwargs))
-        key = (structure, *map(_key, leaves))
+        key = (structure, *map(key_of, leaves))
         try:
             form = self._forms.get(key)
         except (TypeError, ValueError):  # Of what has no hash.
@@ -482,21 +483,6 @@ class ParallelStep:
         service.jobs.add(loaded)
         self._recorder.watch(service, number)
         return loaded
-
-
-def _key(leaf):
-    """What of a leaf another plan depends on."""
-    if isinstance(leaf, State):
-        return leaf.form.key
-    if isinstance(leaf, Dataset):
-        return tuple((k, v.shape, v.dtype) for k, v in leaf.shapes.items())
-    if is_array(leaf):
-        return leaf.shape, leaf.dtype, is_weak(leaf)
-    if isinstance(leaf, Held):
-        return type(leaf.value), leaf.value
-    if isinstance(leaf, bool | int | float | complex):
-        return type(leaf)
-    return leaf
 
 
 def _without_known(tree):
