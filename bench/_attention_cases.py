@@ -87,7 +87,7 @@ def padding(jax, jnp):
     for _ in range(2):
         lengths = draw.integers(LENGTH // 4, LENGTH, BATCH, endpoint=True)
         inputs.append(jnp.asarray(lengths, jnp.int32))
-    found = splits("batch", "heads")
+    found = splits("batch", "heads", "sequence")
     found["batch"] |= {"lengths": "[x]", "key_lengths": "[x]"}
     return fn, inputs, found
 

@@ -26,7 +26,7 @@ def dropout(jax, jnp):
 
     (g,) = normal(jax, jnp, [SHAPE])
     zeros, ones = jnp.zeros(SHAPE, jnp.bfloat16), jnp.ones(SHAPE, jnp.bfloat16)
-    return fn, [zeros, zeros, ones, g], splits("batch", "heads"), judge
+    return fn, [zeros, zeros, ones, g], splits("batch", "heads", "sequence"), judge
 
 
 def judge(outputs, inputs, axis: int, devices: int) -> tuple[str, bool]:
