@@ -31,8 +31,9 @@ absl::StatusOr<std::unique_ptr<Client>> MakeClient(const std::string& platform,
   });
   for (const PluginFile& file : files) {
     auto client = Open(file, cpu_devices);
-    // An installed plug-in without its hardware is no reason to stop.
-    if (client.ok() || &file == &files.back()) return client;
+    // An installed plug-in without its hardware is no reason to stop; one that
+    // the user has named is not replaced by another.
+    if (client.ok() || file.is_named || &file == &files.back()) return client;
   }
   return FindPlugin("").status();
 }

@@ -29,6 +29,7 @@ struct PluginFile {
   // "cpu", "cuda12", "cuda13", "tpu", or a name given by the user.
   std::string name;
   std::string path;
+  bool is_named = false;  // By $MESHWRIGHT_PJRT_PLUGIN.
 
   bool operator==(const PluginFile&) const = default;
 };

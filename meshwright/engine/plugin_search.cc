@@ -96,6 +96,7 @@ PluginSearch PluginSearch::OfThisProcess() {
 std::vector<PluginFile> FindPlugins(const PluginSearch& search) {
   std::vector<PluginFile> found;
   AddNamed(search.named, found);
+  for (PluginFile& file : found) file.is_named = true;
   for (const std::string file : {kCpuFile, kCudaFile, kTpuFile}) {
     for (const fs::path& path : Candidates(search, file)) {
       if (IsFile(path)) found.push_back({NameOf(path), path});

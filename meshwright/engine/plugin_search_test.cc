@@ -54,12 +54,12 @@ TEST_F(PluginSearchTest, NamesPluginsAfterTheirFiles) {
       FindPlugins({.named = "/a/pjrt_c_api_cpu_plugin.so:mine=/b/x.so:"
                             "/c/xla_cuda12/xla_cuda_plugin.so:"
                             "/d/xla_cuda_plugin.so:/e/libtpu.so:/f/libodd.so"}),
-      ElementsAre(PluginFile{"cpu", "/a/pjrt_c_api_cpu_plugin.so"},
-                  PluginFile{"mine", "/b/x.so"},
-                  PluginFile{"cuda12", "/c/xla_cuda12/xla_cuda_plugin.so"},
-                  PluginFile{"cuda", "/d/xla_cuda_plugin.so"},
-                  PluginFile{"tpu", "/e/libtpu.so"},
-                  PluginFile{"odd", "/f/libodd.so"}));
+      ElementsAre(PluginFile{"cpu", "/a/pjrt_c_api_cpu_plugin.so", true},
+                  PluginFile{"mine", "/b/x.so", true},
+                  PluginFile{"cuda12", "/c/xla_cuda12/xla_cuda_plugin.so", true},
+                  PluginFile{"cuda", "/d/xla_cuda_plugin.so", true},
+                  PluginFile{"tpu", "/e/libtpu.so", true},
+                  PluginFile{"odd", "/f/libodd.so", true}));
 }
 
 TEST_F(PluginSearchTest, FindsWheelsInPackageFolders) {
@@ -84,7 +84,7 @@ TEST_F(PluginSearchTest, NamedBeatsLibraryBeatsPackage) {
   EXPECT_THAT(FindPlugins(search), ElementsAre(PluginFile{"cpu", library}));
   search.named = "/x/my_cpu.so";
   EXPECT_THAT(FindPlugins(search),
-              ElementsAre(PluginFile{"cpu", "/x/my_cpu.so"}));
+              ElementsAre(PluginFile{"cpu", "/x/my_cpu.so", true}));
 }
 
 TEST_F(PluginSearchTest, LooksWhereTheEnvironmentPoints) {

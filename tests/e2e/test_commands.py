@@ -28,6 +28,12 @@ def test_devices_lists_the_cpu_plugin(cli):
     assert [device["id"] for device in cpu["devices"]] == [0, 1, 2, 3]
 
 
+def test_a_named_plugin_is_not_replaced_by_another(cli, mlp, monkeypatch):
+    monkeypatch.setenv("MESHWRIGHT_PJRT_PLUGIN", "/no/where.so")
+    line = cli.refuses("run", mlp)
+    assert line.endswith("plug-in where (/no/where.so): no such file")
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_inspect_knows_every_model(cli, testdata, model):
     report = cli.json("inspect", testdata / f"{model}.hlo.pb.zst")
