@@ -54,12 +54,13 @@ TEST_F(PluginSearchTest, NamesPluginsAfterTheirFiles) {
       FindPlugins({.named = "/a/pjrt_c_api_cpu_plugin.so:mine=/b/x.so:"
                             "/c/xla_cuda12/xla_cuda_plugin.so:"
                             "/d/xla_cuda_plugin.so:/e/libtpu.so:/f/libodd.so"}),
-      ElementsAre(PluginFile{"cpu", "/a/pjrt_c_api_cpu_plugin.so", true},
-                  PluginFile{"mine", "/b/x.so", true},
-                  PluginFile{"cuda12", "/c/xla_cuda12/xla_cuda_plugin.so", true},
-                  PluginFile{"cuda", "/d/xla_cuda_plugin.so", true},
-                  PluginFile{"tpu", "/e/libtpu.so", true},
-                  PluginFile{"odd", "/f/libodd.so", true}));
+      ElementsAre(
+          PluginFile{"cpu", "/a/pjrt_c_api_cpu_plugin.so", true},
+          PluginFile{"mine", "/b/x.so", true},
+          PluginFile{"cuda12", "/c/xla_cuda12/xla_cuda_plugin.so", true},
+          PluginFile{"cuda", "/d/xla_cuda_plugin.so", true},
+          PluginFile{"tpu", "/e/libtpu.so", true},
+          PluginFile{"odd", "/f/libodd.so", true}));
 }
 
 TEST_F(PluginSearchTest, FindsWheelsInPackageFolders) {
