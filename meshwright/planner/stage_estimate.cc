@@ -142,14 +142,14 @@ StageCost StageEstimator::CostOf(const StepTime& time, double count,
   // collectives, likewise.
   const double pace = time.loop_device_seconds / count / whole.seconds;
   const double launches =
-      std::max(0.0, time.loop_host_seconds / count - whole.host_seconds.each) /
+      std::max(0.0, time.loop_host_seconds / count - whole.host_seconds) /
       whole.seconds;
   // Accelerators' hosts prepare a program while another runs.
   const double each = task_.cluster.IsCpu() ? rates.argument_seconds.value : 0;
   const auto seconds = [&](const ProgramWork& part) {
     if (part.seconds == 0) return 0.0;
     return std::max(pace * part.seconds,
-                    part.host_seconds.sum() + launches * part.seconds) +
+                    part.host_seconds + launches * part.seconds) +
            each * part.arrays;
   };
   const double once =
@@ -160,8 +160,8 @@ StageCost StageEstimator::CostOf(const StepTime& time, double count,
                  .input_grad = seconds(stage.input_grad),
                  .weight_grad = seconds(stage.weight_grad)};
   for (const ProgramWork& part : stage.once) {
-    cost.apply += std::max(once * part.seconds, part.host_seconds.sum()) +
-                  each * part.arrays;
+    cost.apply +=
+        std::max(once * part.seconds, part.host_seconds) + each * part.arrays;
   }
   return cost;
 }

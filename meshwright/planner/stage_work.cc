@@ -54,7 +54,7 @@ class KernelClock {
       const Instruction& root = *kernel.root;
       if (IsControlFlow(root.opcode)) {
         clock.RunRegion(0, is_entry ? region_seconds_[root.id] : 0,
-                        HostSecondsOf(root));
+                        HostSeconds(root));
       } else {
         clock.RunKernel(root, 0,
                         is_entry
@@ -66,16 +66,16 @@ class KernelClock {
     return clock;
   }
 
-  HostSeconds HostSecondsOf(const Instruction& root) {
-    HostSeconds sum;
-    for (const Computation* called : CalledEachTime(root, times_.rates)) {
+  double HostSeconds(const Instruction& root) {
+    double sum = 0;
+    for (const Computation* called : root.called) {
       const auto known = host_.find(called);
       sum += known != host_.end() ? known->second
                                   : host_[called] = Run(*called).host_seconds();
     }
     const int64_t times =
         root.opcode == Opcode::kWhile ? TripCount(root).value_or(1) : 1;
-    return sum.Times(static_cast<double>(times));
+    return sum * static_cast<double>(times);
   }
 
   const KernelTimes& times_;
@@ -83,7 +83,7 @@ class KernelClock {
   const ProgramKernels kernels_;
   // Of control flow, by id of the entry; empty if there is none.
   std::vector<double> region_seconds_;
-  absl::flat_hash_map<const Computation*, HostSeconds> host_;
+  absl::flat_hash_map<const Computation*, double> host_;
 };
 
 ProgramWork WorkOf(const Module& module, const KernelTimes& times) {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/shape.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
@@ -23,8 +22,8 @@
 namespace meshwright {
 
 struct ProgramWork {
-  double seconds = 0;        // Of its kernels; no collectives.
-  HostSeconds host_seconds;  // To launch them.
+  double seconds = 0;       // Of its kernels; no collectives.
+  double host_seconds = 0;  // To launch them.
   // Arguments and results. The host prepares each of them, which costs time
   // where host and device are the same CPU.
   double arrays = 0;
