@@ -11,8 +11,7 @@
 
 namespace meshwright {
 
-// `platform` is a prefix of a plug-in's name, "cpu" or "cuda"; empty: an
-// accelerator if one works, otherwise the CPU.
+// `platform` is as in OpenPlugin (engine/open_plugin.h).
 absl::StatusOr<std::unique_ptr<Client>> MakeClient(const std::string& platform,
                                                    int cpu_devices);
 

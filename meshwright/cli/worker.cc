@@ -19,7 +19,7 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/security_flags.h"
-#include "meshwright/engine/plugin.h"
+#include "meshwright/engine/open_plugin.h"
 #include "meshwright/launch/child_process.h"
 #include "meshwright/launch/environment.h"
 #include "meshwright/launch/join_role.h"
@@ -78,17 +78,17 @@ absl::Status KeepToCores(const std::string& text) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> MemoryFraction(const CommandLine& line,
-                                      const PluginFile& plugin) {
+absl::StatusOr<double> MemoryFraction(const CommandLine& line) {
   const std::string text = line.Text("memory-fraction", "");
   double fraction = 0;
   if (!absl::SimpleAtod(text, &fraction) || !(fraction > 0 && fraction <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--memory-fraction ", text, " is no number above 0, 1 at most"));
   }
-  if (!absl::StartsWith(plugin.name, "cuda")) {
+  const std::string platform = line.Text("platform", "cuda");
+  if (!absl::StartsWith(platform, "cuda")) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--memory-fraction is for GPUs, not for ", plugin.name));
+        absl::StrCat("--memory-fraction is for GPUs, not for ", platform));
   }
   return fraction;
 }
@@ -181,21 +181,21 @@ absl::Status RunWorker(const CommandLine& line) {
   if (line.Has("cores")) {
     MW_RETURN_IF_ERROR(KeepToCores(line.Text("cores", "")));
   }
-  MW_ASSIGN_OR_RETURN(const PluginFile file,
-                      FindPlugin(line.Text("platform", "")));
-  MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
   ClientOptions client{.cpu_devices = static_cast<int>(devices)};
+  std::string platform = line.Text("platform", "");
   if (line.Has("memory-fraction")) {
     MW_ASSIGN_OR_RETURN(client.values["memory_fraction"],
-                        MemoryFraction(line, file));
+                        MemoryFraction(line));
+    if (platform.empty()) platform = "cuda";
   }
   // The worker's own coordinator would end with it.
   const std::function<void()> renew =
       coordinator == nullptr ? std::function<void()>(BeginAnew) : EndAlone;
+  MW_ASSIGN_OR_RETURN(OpenedPlugin opened, OpenPlugin(platform, client));
   return ServeWorker({.join = join,
                       .security = security,
                       .rank = static_cast<int>(rank),
-                      .plugin = plugin,
+                      .opened = std::move(opened),
                       .client = client,
                       .connect_timeout = absl::Seconds(patience),
                       .cache = CacheFolderOf(line),

@@ -14,14 +14,14 @@
 
 namespace meshwright {
 
-absl::Status ServeWorker(const ServeWorkerOptions& options) {
-  const auto open = [&options](const std::optional<ProcessTeam>& team) {
+absl::Status ServeWorker(ServeWorkerOptions options) {
+  const Plugin* const plugin = options.opened.plugin;
+  const auto open = [&options, plugin](const std::optional<ProcessTeam>& team) {
     ClientOptions client = options.client;
     client.team = team;
-    return options.plugin->CreateClient(client);
+    return plugin->CreateClient(client);
   };
-  MW_ASSIGN_OR_RETURN(std::unique_ptr<Client> alone, open(std::nullopt));
-  WorkerEngine engine(open, std::move(alone));
+  WorkerEngine engine(open, std::move(options.opened.client));
   MW_ASSIGN_OR_RETURN(const std::string address,
                       OwnAddressTowards(options.join));
   JoinCoordinatorOptions join{.address = options.join,
@@ -47,7 +47,7 @@ absl::Status ServeWorker(const ServeWorkerOptions& options) {
   };
   CompileCache cache(options.cache);
   return Worker(link.get(), {.engine = &engine,
-                             .plugin = options.plugin,
+                             .plugin = plugin,
                              .connect = connect,
                              .cache = &cache,
                              .renew = options.renew,

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "meshwright/engine/plugin.h"
+#include "meshwright/engine/open_plugin.h"
 #include "meshwright/service/security.h"
 
 namespace meshwright {
@@ -17,8 +17,8 @@ struct ServeWorkerOptions {
   std::string join;  // HOST:PORT of the coordinator.
   Security security = {};
   int rank = -1;  // -1: any.
-  const Plugin* plugin = nullptr;
-  // How its devices are opened when it is not in a team.
+  // Its devices, as opened with `client`; in a team they are opened again.
+  OpenedPlugin opened;
   ClientOptions client = {};
   absl::Duration connect_timeout = absl::Seconds(30);
   std::string cache;  // A folder of compiled programs; empty: none.
@@ -33,7 +33,7 @@ struct ServeWorkerOptions {
 
 // Joins, and runs the coordinator's commands until told to end: OK.
 // kUnavailable if the coordinator is lost; otherwise why it could not join.
-absl::Status ServeWorker(const ServeWorkerOptions& options);
+absl::Status ServeWorker(ServeWorkerOptions options);
 
 }  // namespace meshwright
 
