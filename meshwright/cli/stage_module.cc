@@ -19,9 +19,9 @@
 #include "meshwright/cost/price_list.h"
 #include "meshwright/pipeline/stage_file.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/predict_stages.h"
-#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/staged_costs.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
@@ -91,7 +91,7 @@ absl::StatusOr<std::optional<SplitStep>> SplitFor(const Module& module,
                       StepForStages(module, recompute, /*loop_stages=*/1));
   const Module& step = lean.has_value() ? lean->module : module;
   absl::StatusOr<std::optional<SplitStep>> split =
-      CutLoopsAt(step, AnalyzeRoles(step), RangesIn(*list.entries));
+      SplitLoopsAt(step, AnalyzeRoles(step), RangesIn(*list.entries));
   if (!split.ok()) return Annotate(split.status(), line.Text("stages", ""));
   if (!split->has_value()) return lean;
   return split;

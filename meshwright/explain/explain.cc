@@ -152,7 +152,7 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
                       .shown = names.Of(group),
                       .opcode = study.OpcodeOf(group),
                       .shape = study.ShapeOf(group),
-                      .count = std::ssize(study.model().alike.members[group])};
+                      .count = std::ssize(study.model().groups.members[group])};
   const auto pin = study.pins().find(group);
   if (pin != study.pins().end()) {
     report.pin = ToString(pin->second[0].asked, study.plan().mesh());
@@ -189,7 +189,7 @@ std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
   };
   std::vector<Kind> kinds;
   std::map<int32_t, size_t> known;
-  const std::vector<int32_t>& group_of = study.model().alike.group_of;
+  const std::vector<int32_t>& group_of = study.model().groups.group_of;
   for (const Block& block : blocks.blocks) {
     const int32_t group = group_of[block.key];
     if (group < 0 || study.chosen()[group] < 0) continue;

@@ -8,7 +8,7 @@ namespace meshwright {
 LocalView::LocalView(const PlanStudy& study)
     : problem_(study.problem().problem()),
       planned_(study.as_planned().nodes),
-      groups_(study.model().alike.count()) {
+      groups_(study.model().groups.count()) {
   edges_of_.resize(problem_.nodes.size());
   for (size_t i = 0; i < problem_.edges.size(); ++i) {
     edges_of_[problem_.edges[i].a].push_back(static_cast<int32_t>(i));

@@ -78,7 +78,7 @@ StudyNames::StudyNames(const PlanStudy& study) : study_(study) {
   }
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const FlatOp& op = graph.ops[i];
-    const int32_t group = model.alike.group_of[i];
+    const int32_t group = model.groups.group_of[i];
     if (!op.live || group < 0) continue;
     const bool is_given = !given[i].empty();
     if (!is_given && op.kind != OpKind::kCompute) continue;
@@ -125,7 +125,7 @@ absl::StatusOr<NamedPart> StudyNames::Called(absl::string_view name) const {
   NamedPart part{.name = std::string(name)};
   const auto only = [&](int32_t group) {
     part.groups = {group};
-    const auto& members = study_.model().alike.members[group];
+    const auto& members = study_.model().groups.members[group];
     part.ops = {members.begin(), members.end()};
     return part;
   };

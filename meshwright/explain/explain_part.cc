@@ -44,7 +44,7 @@ PartReport ExplainPart(const PlanStudy& study, const Blocks& blocks,
          .shown = names.Of(group),
          .opcode = study.OpcodeOf(group),
          .shape = study.ShapeOf(group),
-         .count = std::ssize(study.model().alike.members[group]),
+         .count = std::ssize(study.model().groups.members[group]),
          .option = chosen < 0 ? "" : study.TextOf(group, chosen)});
   }
   report.blocks = ExplainBlocks(study, own, questions);

@@ -131,7 +131,7 @@ class PlanStudy {
   const PlannedStep step_;
   MeshPins pins_given_;  // On instructions of `step_`.
   std::unique_ptr<StepModel> model_;
-  Demand expert_;
+  Requirement expert_;
   GroupPins pins_;
   std::vector<int32_t> chosen_;
   Answer as_planned_;

@@ -78,7 +78,7 @@ class ExplainTest : public testing::Test {
     task.rates = &rates_;
     task.memory_limit = plan.memory_bytes;
     if (pinned) {
-      task.demands.expert = [=](int32_t of, const Sharding& lies) {
+      task.requirements.expert = [=](int32_t of, const Sharding& lies) {
         return of != group || lies == sharding;
       };
     }
@@ -143,7 +143,7 @@ TEST_F(ExplainTest, FixedNeighboursCostAtLeastTheRegret) {
   const LocalView local(*study);
   const Problem& problem = study->problem().problem();
   int compared = 0;
-  for (int32_t g = 0; g < study->model().alike.count(); ++g) {
+  for (int32_t g = 0; g < study->model().groups.count(); ++g) {
     ASSERT_GE(study->chosen()[g], 0);
     const LocalCost now = local.Of(g, study->chosen()[g]);
     for (size_t i = 0; i < study->problem().options(g).size(); ++i) {

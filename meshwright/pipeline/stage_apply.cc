@@ -26,15 +26,15 @@ class ApplyPlacer {
     }
   }
 
-  ApplyPlacement Run() {
+  ApplyPlaces Run() {
     FollowOperands();
     PlaceOutputs();
-    ApplyPlacement placement;
+    ApplyPlaces apply;
     for (const Instruction* parameter : parameters_) {
-      placement.parameters.push_back(stage_[parameter->id]);
+      apply.parameters.push_back(stage_[parameter->id]);
     }
-    placement.places = Rounds();
-    return placement;
+    apply.places = Rounds();
+    return apply;
   }
 
  private:
@@ -173,9 +173,9 @@ std::vector<std::vector<int64_t>> OutputsLike(const Computation& entry) {
   return like;
 }
 
-ApplyPlacement PlaceApply(const Computation& entry, const CutGraph& graph,
-                          std::vector<int32_t> homes,
-                          const std::vector<int64_t>& next_of) {
+ApplyPlaces PlaceApply(const Computation& entry, const CutGraph& graph,
+                       std::vector<int32_t> homes,
+                       const std::vector<int64_t>& next_of) {
   return ApplyPlacer(entry, graph, std::move(homes), next_of).Run();
 }
 

@@ -42,7 +42,7 @@ TEST(PlaceApplyTest, WaitsForTheNormInRounds) {
   const Clipped step;
   const CutGraph graph = MakeCutGraph(*step.entry);
   // w and g are known, m is not.
-  const ApplyPlacement placed = PlaceApply(
+  const ApplyPlaces placed = PlaceApply(
       *step.entry, graph, {0, 0, kNoStage, 1, 1, kNoStage}, {0, 2, 3, 5, -1});
   EXPECT_THAT(placed.parameters, ElementsAre(0, 0, 0, 1, 1, 1));
   const auto at = [&](const Instruction* i) { return placed.places[i->id]; };

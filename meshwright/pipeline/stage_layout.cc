@@ -180,12 +180,12 @@ class Layouter {
     const auto& [mesh, strategies, prices] = splits_[program.stage];
     if (strategies == nullptr) {
       return layout_.parameters
-          .try_emplace(key, input.cut.has_value()
-                                ? SplitAlong(shape, *input.cut, *mesh)
+          .try_emplace(key, input.batch_dim.has_value()
+                                ? SplitAlong(shape, *input.batch_dim, *mesh)
                                 : Sharding::Replicated(shape.dimensions))
           .first->second;
     }
-    if (input.cut.has_value()) {
+    if (input.batch_dim.has_value()) {
       return layout_.parameters
           .try_emplace(key, strategies->PartOf(input.index))
           .first->second;
@@ -225,7 +225,7 @@ class Layouter {
     }
     if (!made.has_value()) return Sharding::Replicated(dimensions);
     const Mesh& mesh = layout_.meshes[stage];
-    const Rule rule = AlikeRule(dimensions, 0);
+    const Rule rule = PointwiseRule(dimensions, 0);
     Sharding sharding = ResultSharding(
         rule, StrategyFor(rule, rule.results[0], *made, mesh), 0, mesh);
     if (stays_[index] && made->reduction == accumulator.reduction) {

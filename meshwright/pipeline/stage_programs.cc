@@ -225,7 +225,7 @@ class Stager {
                                     ? StageInput::Kind::kMicroBatch
                                     : StageInput::Kind::kAccumulator,
                         .index = argument.index,
-                        .cut = argument.cut};
+                        .batch_dim = argument.batch_dim};
     };
     std::vector<int32_t> numbers(cut.programs.size(), -1);
     for (size_t i = 0; i < cut.programs.size(); ++i) {
@@ -303,8 +303,7 @@ class Stager {
         }
       }
     }
-    const ApplyPlacement placed =
-        PlaceApply(entry, graph, ApplyHomes(), next_of);
+    const ApplyPlaces placed = PlaceApply(entry, graph, ApplyHomes(), next_of);
     TakeHomes(placed);
     std::set<ApplyPlace> used;
     std::vector<bool> is_placed(entry.size());
@@ -335,7 +334,7 @@ class Stager {
     return absl::OkStatus();
   }
 
-  void TakeHomes(const ApplyPlacement& placed) {
+  void TakeHomes(const ApplyPlaces& placed) {
     step_.homes.assign(split_.parameter_count, 0);
     for (const auto& [leaf, stages] : leaf_stages_) {
       if (!stages.empty()) step_.homes[leaf] = *stages.begin();
@@ -453,7 +452,7 @@ CutGraph GraphOf(const MicroBatchProgram& phase) {
   std::vector<bool> is_fixed;
   for (const MicroBatchArgument& argument : phase.arguments) {
     is_fixed.push_back(argument.kind == Kind::kParameter &&
-                       !argument.cut.has_value());
+                       !argument.batch_dim.has_value());
   }
   return MakeCutGraph(*phase.module.entry(), is_fixed);
 }

@@ -123,7 +123,7 @@ class Predictor {
         predicted_.fixed_bytes[stage] +=
             LocalBytes(parameters[i]->shape, layout_.parameters.at(key),
                        stage) *
-            (input.cut.has_value() ? step_.micro_batches : 1);
+            (input.batch_dim.has_value() ? step_.micro_batches : 1);
       }
     }
     for (const auto& [key, sharding] : layout_.accumulators) {

@@ -10,7 +10,7 @@
 
 namespace meshwright {
 
-// The placement of a mesh's devices on processes, as seen from one of these.
+// The processes of a mesh's devices, as seen from one of these.
 // Processes are numbered as the workers of a wire (wire.h).
 struct ProcessPlace {
   std::vector<int> process_of;  // By device (replica) of the mesh.

@@ -119,8 +119,8 @@ absl::Status Courier::SendTiles(const ParcelKey& key, const Route& route,
           means_.shipper->Ship(buffer, array, to.worker, MessageOf(piece)));
       continue;
     }
-    MW_ASSIGN_OR_RETURN(BufferPtr cut, means_.mover->CutOut(buffer, tile));
-    const std::shared_ptr<Buffer> kept = std::move(cut);
+    MW_ASSIGN_OR_RETURN(BufferPtr slice, means_.mover->SliceOut(buffer, tile));
+    const std::shared_ptr<Buffer> kept = std::move(slice);
     MW_RETURN_IF_ERROR(
         means_.shipper->Ship(*kept, kept, to.worker, MessageOf(piece)));
   }

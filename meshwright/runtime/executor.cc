@@ -168,8 +168,8 @@ absl::Status Executor::Set(const ParameterShard& at, const HostArray& shard) {
   if (own.empty()) return absl::OkStatus();
   std::vector<SharedArray>& arrays =
       inputs_.parameters[{at.parameter, at.stage}];
-  const bool is_cut = job().CutOf(at.parameter).has_value();
-  arrays.resize(is_cut ? job().step.micro_batches : 1);
+  const bool is_split = job().BatchDimOf(at.parameter).has_value();
+  arrays.resize(is_split ? job().step.micro_batches : 1);
   SharedArray& array = arrays[at.micro_batch];
   if (array == nullptr) array = std::make_shared<OwnArray>(own.size());
   for (const int64_t position : at.devices) {
@@ -193,8 +193,8 @@ absl::Status Executor::Stage(const ParameterShard& at, const HostArray& shard) {
     if (!buffer.ok()) return staged_.Fail(at.batch, buffer.status());
     made.buffers.emplace_back(index, *std::move(buffer));
   }
-  const bool is_cut = job().CutOf(at.parameter).has_value();
-  made.micro_batches = is_cut ? job().step.micro_batches : 1;
+  const bool is_split = job().BatchDimOf(at.parameter).has_value();
+  made.micro_batches = is_split ? job().step.micro_batches : 1;
   made.devices = own.size();
   staged_.Add(std::move(made));
   return absl::OkStatus();

@@ -66,7 +66,7 @@ absl::Status Executor::Share(const Executor& from,
   for (const SharedParameter& pair : pairs) {
     if (pair.from < 0 || pair.from >= std::ssize(from.job().parameters) ||
         pair.to < 0 || pair.to >= std::ssize(job().parameters) ||
-        job().CutOf(pair.to).has_value()) {
+        job().BatchDimOf(pair.to).has_value()) {
       return absl::InvalidArgumentError("there are no such parameters");
     }
     for (int32_t stage = 0; stage < job().step.stages; ++stage) {

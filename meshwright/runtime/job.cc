@@ -77,12 +77,12 @@ const Sharding& Job::ShardingOfOutput(int64_t index) const {
   return shardings.at({output.index, StageOfOutput(index)});
 }
 
-std::optional<int64_t> Job::CutOf(int64_t parameter) const {
+std::optional<int64_t> Job::BatchDimOf(int64_t parameter) const {
   for (const StageProgram& program : step.programs) {
     for (const StageInput& input : program.inputs) {
       if (input.kind == StageInput::Kind::kParameter &&
-          input.index == parameter && input.cut.has_value()) {
-        return input.cut;
+          input.index == parameter && input.batch_dim.has_value()) {
+        return input.batch_dim;
       }
     }
   }

@@ -57,7 +57,7 @@ struct Job {
   // The sharding of output `index` there.
   const Sharding& ShardingOfOutput(int64_t index) const;
   // The dimension that is divided among micro-batches.
-  std::optional<int64_t> CutOf(int64_t parameter) const;
+  std::optional<int64_t> BatchDimOf(int64_t parameter) const;
 };
 
 // A job and the modules of its programs, which must outlive it.

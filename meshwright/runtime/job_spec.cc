@@ -26,7 +26,7 @@ void Write(const Shape& shape, proto::JobArray* to) {
 void Write(const StageInput& input, proto::JobInput* to) {
   to->set_kind(Narrow<int>(input.kind));
   to->set_index(input.index);
-  if (input.cut.has_value()) to->set_cut(*input.cut);
+  if (input.batch_dim.has_value()) to->set_batch_dim(*input.batch_dim);
 }
 
 void Write(const StageShardings& shardings,
@@ -101,7 +101,7 @@ Shape Read(const proto::JobArray& array) {
 StageInput Read(const proto::JobInput& input) {
   StageInput read{.kind = Narrow<StageInput::Kind>(input.kind()),
                   .index = input.index()};
-  if (input.has_cut()) read.cut = input.cut();
+  if (input.has_batch_dim()) read.batch_dim = input.batch_dim();
   return read;
 }
 

@@ -235,7 +235,7 @@ absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
         return copy->second;
       }
       return inputs_.parameters.at(
-          {input.index, stage})[input.cut.has_value() ? micro_batch : 0];
+          {input.index, stage})[input.batch_dim.has_value() ? micro_batch : 0];
     case StageInput::Kind::kValue:
       return Value(input.index, stage, micro_batch);
     case StageInput::Kind::kAccumulator:

@@ -104,8 +104,8 @@ bool IsRecipe(Expert expert) {
   return expert != Expert::kAuto && expert != Expert::kVolume;
 }
 
-Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh,
-                std::optional<int32_t> batch_axis) {
+Requirement RequirementOf(Expert expert, const StepModel& model,
+                          const Mesh& mesh, std::optional<int32_t> batch_axis) {
   if (!IsRecipe(expert)) return {};
   const ExpertAxes axes = AxesOf(expert, mesh, batch_axis);
   const AxisList state = SubAxesOf(mesh, axes.state);

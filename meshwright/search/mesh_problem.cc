@@ -53,9 +53,9 @@ MeshProblem::MeshProblem(const StepModel& model, const MeshTask& task,
                          Resharder& resharder, const OneAxisFree* only,
                          Parts parts)
     : model_(model), task_(task), mesh_(task.mesh), resharder_(resharder) {
-  const int32_t groups = model.alike.count();
+  const int32_t groups = model.groups.count();
   options_.resize(groups);
-  const OptionMaker maker(model, mesh_, task.demands, pool_);
+  const OptionMaker maker(model, mesh_, task.requirements, pool_);
   for (int32_t g = 0; g < groups; ++g) AddGroup(g, maker.For(g, only));
   if (parts == Parts::kWork) return;
   for (const auto& [parameter, output] : model.state_pairs) {
@@ -70,7 +70,7 @@ MeshProblem::MeshProblem(const StepModel& model, const MeshTask& task,
 
 double MeshProblem::LeastWork() const {
   int64_t least = 0;
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+  for (int32_t g = 0; g < model_.groups.count(); ++g) {
     least = AddCosts(least, *std::ranges::min_element(problem_.nodes[g].costs));
   }
   return SecondsOfUnits(least);
@@ -413,7 +413,7 @@ std::vector<Sharing> MeshProblem::SharingOf(
     const bool apart =
         copy < 0 ||
         chosen[copy] < static_cast<int32_t>(copies_.at(copy).forms.size() / 2);
-    for (const OpId op : model_.alike.members[value.group]) {
+    for (const OpId op : model_.groups.members[value.group]) {
       const FlatOp& made = graph.ops[op];
       const ValueId id = made.first_result + value.result;
       const bool only_read =
@@ -435,7 +435,7 @@ StepTime MeshProblem::TimeOf(absl::Span<const int32_t> chosen) const {
     for (const ShardingId id : ids) all.push_back(&pool_[id]);
     return all;
   };
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+  for (int32_t g = 0; g < model_.groups.count(); ++g) {
     const Option& option = options_[g][chosen[g]];
     split.work.push_back(WorkOf(g, option));
     split.operands.push_back(forms(option.operands));
@@ -448,8 +448,8 @@ Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
   Assignment assignment;
   assignment.rules = model_.rules;
   assignment.strategies.resize(model_.rules.size());
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
-    for (const OpId op : model_.alike.members[g]) {
+  for (int32_t g = 0; g < model_.groups.count(); ++g) {
+    for (const OpId op : model_.groups.members[g]) {
       assignment.strategies[op] = options_[g][chosen[g]].strategy;
     }
   }

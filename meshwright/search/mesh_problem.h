@@ -56,20 +56,20 @@ class MeshProblem {
   const std::vector<Option>& options(int32_t group) const {
     return options_[group];
   }
-  // Groups without any option that the demands allow.
+  // Groups without any option that the requirements allow.
   const std::vector<int32_t>& impossible() const { return impossible_; }
 
   // A lower bound on the seconds of computing, whatever the strategies.
   double LeastWork() const;
 
   // An initial solution: for each group the option that is closest to its axis
-  // placement in a plan, possibly of another mesh; see AxisPlaces. `shared`:
+  // places in a plan, possibly of another mesh; see AxisPlaces. `shared`:
   // the shared forms of that plan, if it is of the same mesh.
-  std::vector<int32_t> WarmStart(const std::vector<AxisPlaces>& placements,
+  std::vector<int32_t> WarmStart(const std::vector<AxisPlaces>& axis_places,
                                  const SharedForms& shared) const;
   SharedForms SharedOf(absl::Span<const int32_t> chosen) const;
-  // The axis placement that was chosen, by group.
-  std::vector<AxisPlaces> PlacementsOf(absl::Span<const int32_t> chosen) const;
+  // The axis places that were chosen, by group.
+  std::vector<AxisPlaces> PlacesOf(absl::Span<const int32_t> chosen) const;
 
   // The memory of a solution of problem(), including loop-carried values that
   // have another sharding inside the loop than outside of it, which the problem

@@ -99,8 +99,8 @@ class Modeller {
       ids = RuleIds(graph_, model_.rules);
       TellPinnedApart(by_op, ids);
     }
-    model_.alike = FindAlikeOps(graph_, ids, tied);
-    const int32_t groups = model_.alike.count();
+    model_.groups = GroupOps(graph_, ids, tied);
+    const int32_t groups = model_.groups.count();
     model_.weights.assign(groups, 0);
     model_.work.resize(groups);
     const ModuleWork work(*model_.module);
@@ -109,7 +109,7 @@ class Modeller {
       model_.work[g] = work.Of(*model_.op(g).instruction);
     }
     for (int32_t g = 0; g < groups; ++g) {
-      for (const OpId op : model_.alike.members[g]) {
+      for (const OpId op : model_.groups.members[g]) {
         model_.weights[g] += graph_.ops[op].repeats;
       }
     }
@@ -128,7 +128,7 @@ class Modeller {
   }
 
  private:
-  int32_t GroupOf(OpId op) const { return model_.alike.group_of[op]; }
+  int32_t GroupOf(OpId op) const { return model_.groups.group_of[op]; }
 
   void AddPair(int32_t parameter, int32_t output) {
     if (parameter < 0 || output < 0) return;  // A dead one.
@@ -140,7 +140,7 @@ class Modeller {
   }
 
   void FindValues() {
-    const int32_t groups = model_.alike.count();
+    const int32_t groups = model_.groups.count();
     model_.group_values.resize(groups);
     for (int32_t g = 0; g < groups; ++g) {
       const FlatOp& op = model_.op(g);
@@ -177,8 +177,8 @@ class Modeller {
   }
 
   void FindKinds() {
-    model_.kinds.assign(model_.alike.count(), StateKind::kNone);
-    model_.batch_dims.resize(model_.alike.count());
+    model_.kinds.assign(model_.groups.count(), StateKind::kNone);
+    model_.batch_dims.resize(model_.groups.count());
     const std::vector<bool> behind = BehindLoss(model_);
     const auto batch = BatchDimensions(*model_.module, graph_, {.count = 1});
     for (size_t i = 0; i < graph_.parameters.size(); ++i) {
@@ -202,7 +202,7 @@ class Modeller {
   // What leads to the next value of a loop's carry, as far as partial sums can
   // pass.
   void FindPending() {
-    model_.may_pend.assign(model_.alike.count(), false);
+    model_.may_pend.assign(model_.groups.count(), false);
     std::vector<OpId> stack;
     for (const Loop& loop : graph_.loops) {
       for (const OpId carry : loop.carries) stack.push_back(carry);

@@ -17,7 +17,7 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/rules/rule.h"
-#include "meshwright/search/alike_ops.h"
+#include "meshwright/search/op_groups.h"
 #include "meshwright/search/traffic.h"
 
 namespace meshwright {
@@ -66,7 +66,7 @@ struct StepModel {
   ModuleRoles roles;
   FlatGraph graph;
   SharedRules rules;  // By op.
-  AlikeOps alike;
+  OpGroups groups;
   std::vector<Work> work;  // By group: of one member, unsharded.
   StepTraffic traffic;
   std::vector<double> weights;  // By group: executions per step.
@@ -88,13 +88,13 @@ struct StepModel {
   int32_t points = 0;  // Memory points.
 
   const Rule& rule(int32_t group) const {
-    return rules[alike.members[group][0]];
+    return rules[groups.members[group][0]];
   }
   const FlatOp& op(int32_t group) const {
-    return graph.ops[alike.members[group][0]];
+    return graph.ops[groups.members[group][0]];
   }
   const OpTraffic& traffic_of(int32_t group) const {
-    return traffic.ops[alike.members[group][0]];
+    return traffic.ops[groups.members[group][0]];
   }
 };
 

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_stages.h"
-#include "meshwright/remat/cut_loops.h"
 #include "tests/partition/micro_batch_oracle.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/value_of.h"
@@ -22,7 +22,8 @@ using ProgramKind = StageProgram::Kind;
 struct Loops {
   Loops(Module step, int64_t micro_batches, int32_t stages)
       : module(std::move(step)),
-        split(*ValueOf(CutLoops(module, AnalyzeRoles(module), stages))),
+        split(*ValueOf(
+            SplitLoopsForStages(module, AnalyzeRoles(module), stages))),
         staged(MakeStages(split.module, micro_batches, stages)) {}
 
   static StagedStep MakeStages(const Module& cut, int64_t micro_batches,

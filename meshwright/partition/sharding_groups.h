@@ -5,8 +5,8 @@
 //
 // Values marked with the same id form a group; groups that share a value are
 // merged.
-#ifndef MESHWRIGHT_PARTITION_ALIKE_H_
-#define MESHWRIGHT_PARTITION_ALIKE_H_
+#ifndef MESHWRIGHT_PARTITION_SHARDING_GROUPS_H_
+#define MESHWRIGHT_PARTITION_SHARDING_GROUPS_H_
 
 #include <optional>
 #include <vector>
@@ -17,20 +17,20 @@
 
 namespace meshwright {
 
-struct AlikeGroup {
+struct ShardingGroup {
   std::vector<ValueId> values;    // Of live ops, in order; at least two.
   std::optional<Sharding> given;  // The sharding given for one of them, if any.
 };
 
 // kInvalidArgument, naming both, if two values of a group have different shapes
 // or are given different shardings.
-absl::StatusOr<std::vector<AlikeGroup>> AlikeGroups(const FlatGraph& graph,
-                                                    const Annotations& given);
+absl::StatusOr<std::vector<ShardingGroup>> ShardingGroups(
+    const FlatGraph& graph, const Annotations& given);
 
 // Gives parameters without a sharding of their own the one that is given for
 // another member of their group.
-absl::Status PinAlikeParameters(const FlatGraph& graph, Annotations& given);
+absl::Status PinParametersOfGroups(const FlatGraph& graph, Annotations& given);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PARTITION_ALIKE_H_
+#endif  // MESHWRIGHT_PARTITION_SHARDING_GROUPS_H_

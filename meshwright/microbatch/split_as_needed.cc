@@ -9,9 +9,9 @@
 namespace meshwright {
 namespace {
 
-class Demand {
+class NeededParts {
  public:
-  Demand(const FlatGraph& part, const TimeSplit& split)
+  NeededParts(const FlatGraph& part, const TimeSplit& split)
       : graph_(part), mesh_(split.mesh), assignment_(split.assignment) {}
 
   Assignment Run() {
@@ -167,8 +167,8 @@ class Demand {
 
 }  // namespace
 
-Assignment SplitOnDemand(const FlatGraph& part, const TimeSplit& split) {
-  return Demand(part, split).Run();
+Assignment SplitAsNeeded(const FlatGraph& part, const TimeSplit& split) {
+  return NeededParts(part, split).Run();
 }
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-#include "meshwright/search/demands.h"
+#include "meshwright/search/requirements.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,21 +6,21 @@
 namespace meshwright {
 
 OptionMaker::OptionMaker(const StepModel& model, const Mesh& mesh,
-                         const Demands& demands, ShardingPool& pool)
+                         const Requirements& requirements, ShardingPool& pool)
     : model_(model),
       mesh_(mesh),
-      demands_(demands),
+      requirements_(requirements),
       pool_(pool),
-      other_orders_(OtherOrders(demands.pins, mesh)) {}
+      other_orders_(OtherOrders(requirements.pins, mesh)) {}
 
 std::vector<Option> OptionMaker::For(int32_t group,
                                      const OneAxisFree* only) const {
-  const auto pins = demands_.pins.find(group);
+  const auto pins = requirements_.pins.find(group);
   std::vector<Option> pinned;
-  if (pins != demands_.pins.end()) {
+  if (pins != requirements_.pins.end()) {
     pinned = PinnedOptions(model_.rule(group), mesh_, pool_,
                            model_.may_pend[group], other_orders_, pins->second);
-    if (!demands_.offers_only) return pinned;
+    if (!requirements_.offers_only) return pinned;
   }
   std::vector<Option> options = AsExpert(group, only);
   // State that `only` leaves without any option has all, and so has its next
@@ -30,7 +30,7 @@ std::vector<Option> OptionMaker::For(int32_t group,
   };
   if (only != nullptr &&
       (options.empty() ||
-       (demands_.expert &&
+       (requirements_.expert &&
         std::ranges::any_of(model_.state_pairs, is_free_state)))) {
     options = AsExpert(group, nullptr);
   }
@@ -52,7 +52,7 @@ std::vector<Option> OptionMaker::AsExpert(int32_t group,
                       : OptionsOf(rule, mesh_, pool_, may_pend, other_orders_,
                                   &only->places[group], only->free);
   // Islands keep their options, whatever the strategy of the rest.
-  if (!demands_.expert || !rule.manual_axes.empty()) return options;
+  if (!requirements_.expert || !rule.manual_axes.empty()) return options;
   const bool is_output = model_.op(group).kind == OpKind::kOutput;
   const Sharding none;
   std::erase_if(options, [&](const Option& option) {
@@ -60,7 +60,7 @@ std::vector<Option> OptionMaker::AsExpert(int32_t group,
                                : option.results.empty()
                                    ? none
                                    : pool_[option.results[0]];
-    return !demands_.expert(group, sharding);
+    return !requirements_.expert(group, sharding);
   });
   return options;
 }

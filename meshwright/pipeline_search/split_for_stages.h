@@ -4,12 +4,12 @@
 //   12 layers in a loop, 2 stages: pieces of 6
 //   a head as heavy as 2 layers after them: pieces of 7 and 5
 //   10 layers, 4 stages: [0,2) 2 [3,5) [5,7) 7 [8,10), where layers 2 and 7
-//   are no loops, so that stages can be cut inside of them
+//   are no loops, so that stages can begin inside of them
 //
 // There are at most two pieces per stage and boundary, however many layers
 // there are.
-#ifndef MESHWRIGHT_REMAT_CUT_LOOPS_H_
-#define MESHWRIGHT_REMAT_CUT_LOOPS_H_
+#ifndef MESHWRIGHT_PIPELINE_SEARCH_SPLIT_FOR_STAGES_H_
+#define MESHWRIGHT_PIPELINE_SEARCH_SPLIT_FOR_STAGES_H_
 
 #include <cstdint>
 #include <optional>
@@ -34,9 +34,8 @@ std::vector<int64_t> PiecesOf(int64_t count, double begin, double end,
 
 // nullopt: there is no loop to split for this many stages, or the forward pass
 // could not be told from the backward pass. Requires: `module` passed Verify.
-absl::StatusOr<std::optional<SplitStep>> CutLoops(const Module& module,
-                                                  const ModuleRoles& roles,
-                                                  int32_t stages);
+absl::StatusOr<std::optional<SplitStep>> SplitLoopsForStages(
+    const Module& module, const ModuleRoles& roles, int32_t stages);
 
 // Iterations [begin, end) of the forward loops whose instruction name or
 // op_name metadata matches `loop` (* is a wildcard).
@@ -49,13 +48,14 @@ struct LoopRange {
 // "*encoder*[0:6]" -> "*encoder*", 0, 6. nullopt for text without such an end.
 std::optional<LoopRange> ParseLoopRange(absl::string_view text);
 
-// As CutLoops with these ranges as pieces; instructions in such a piece are
-// named after it ("jit(step)/encoder/while[0:6]"). nullopt also if no loop has
-// such a name. kInvalidArgument for iterations that a loop does not have.
-absl::StatusOr<std::optional<SplitStep>> CutLoopsAt(
+// As SplitLoopsForStages with these ranges as pieces; instructions in such a
+// piece are named after it ("jit(step)/encoder/while[0:6]"). nullopt also if no
+// loop has such a name. kInvalidArgument for iterations that a loop does not
+// have.
+absl::StatusOr<std::optional<SplitStep>> SplitLoopsAt(
     const Module& module, const ModuleRoles& roles,
     const std::vector<LoopRange>& ranges);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_REMAT_CUT_LOOPS_H_
+#endif  // MESHWRIGHT_PIPELINE_SEARCH_SPLIT_FOR_STAGES_H_

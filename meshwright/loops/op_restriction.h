@@ -4,8 +4,8 @@
 //   add f32[12,64], f32[12,64]          on rows [4, 8): of both operands' rows
 //   reshape f32[12,64] -> f32[768]      on [256, 512): of rows [4, 8)
 //   dot, gather, ...                    not restricted: too expensive to repeat
-#ifndef MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
-#define MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
+#ifndef MESHWRIGHT_LOOPS_OP_RESTRICTION_H_
+#define MESHWRIGHT_LOOPS_OP_RESTRICTION_H_
 
 #include <cstdint>
 #include <optional>
@@ -18,11 +18,11 @@ namespace meshwright {
 
 // A dimension divided into consecutive parts: [bounds[0], bounds[1]), and so
 // on. The first bound is 0, the last the dimension's size.
-struct StackCut {
+struct DimensionSplit {
   int64_t dimension = 0;
   std::vector<int64_t> bounds;
 
-  bool operator==(const StackCut&) const = default;
+  bool operator==(const DimensionSplit&) const = default;
 };
 
 // An op divided into parts along one factor.
@@ -34,14 +34,14 @@ class OpRestriction {
   // of the op.
   static std::optional<OpRestriction> OfOperand(const Instruction& instruction,
                                                 size_t operand,
-                                                const StackCut& cut);
+                                                const DimensionSplit& split);
   static std::optional<OpRestriction> OfResult(const Instruction& instruction,
-                                               const StackCut& cut);
+                                               const DimensionSplit& split);
 
   // nullopt: every part needs the whole operand.
-  std::optional<StackCut> Operand(size_t index) const;
+  std::optional<DimensionSplit> Operand(size_t index) const;
   // nullopt: the parts give partial results, to be combined by reduction().
-  std::optional<StackCut> Result() const;
+  std::optional<DimensionSplit> Result() const;
   // Requires: !Result().
   Reduction reduction() const { return rule_.factors[factor_].reduction; }
 
@@ -51,8 +51,8 @@ class OpRestriction {
 
   static std::optional<OpRestriction> Make(Rule rule,
                                            const TensorFactors& tensor,
-                                           const StackCut& cut);
-  std::optional<StackCut> CutOf(const TensorFactors& tensor) const;
+                                           const DimensionSplit& split);
+  std::optional<DimensionSplit> SplitOf(const TensorFactors& tensor) const;
 
   Rule rule_;
   int32_t factor_;
@@ -61,4 +61,4 @@ class OpRestriction {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
+#endif  // MESHWRIGHT_LOOPS_OP_RESTRICTION_H_

@@ -2,15 +2,15 @@
 // arrays that the loops read and write slot by slot, and what is computed from
 // them.
 //
-//   loop of 12 iterations, cut at 6:
+//   loop of 12 iterations, split at 6:
 //     w f32[12,64,64]       [0,6) [6,12): read by one piece each
 //     dw f32[12,64,64]      written by one piece each, of the backward loop
 //     m = 0.9 * m + 0.1 * dw, w = w - m, both state: all in these two parts
 //
 // The reverse scan, which reads what the forward scan wrote, is split at the
 // same iterations.
-#ifndef MESHWRIGHT_LOOPS_STACKED_CUTS_H_
-#define MESHWRIGHT_LOOPS_STACKED_CUTS_H_
+#ifndef MESHWRIGHT_LOOPS_STACKED_SPLITS_H_
+#define MESHWRIGHT_LOOPS_STACKED_SPLITS_H_
 
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@
 
 #include "meshwright/hlo/module.h"
 #include "meshwright/loops/counted_loop.h"
-#include "meshwright/partition/op_restriction.h"
+#include "meshwright/loops/op_restriction.h"
 #include "meshwright/pipeline/stage_sums.h"
 
 namespace meshwright {
@@ -30,7 +30,7 @@ struct LoopSplitOptions {
   // first, at which pieces begin.
   std::map<std::string, std::vector<int64_t>> at;
   // By parameter: whether it may be divided.
-  std::vector<bool> may_cut;
+  std::vector<bool> may_split;
   std::vector<NextValue> state;
 };
 
@@ -39,9 +39,9 @@ struct LoopPieces {
   std::vector<int64_t> bounds;  // 0, where pieces begin, the iteration count.
 };
 
-struct StackedCuts {
+struct StackedSplits {
   // By instruction id of the entry.
-  std::vector<std::optional<StackCut>> values;
+  std::vector<std::optional<DimensionSplit>> values;
   std::map<int32_t, LoopPieces> loops;  // The whiles that are split.
 
   // The instruction that computes the same value: looks through tuples, and
@@ -50,9 +50,9 @@ struct StackedCuts {
 };
 
 // Requires: the module has no calls, its root is a flat tuple.
-StackedCuts FindStackedCuts(const Module& module,
-                            const LoopSplitOptions& options);
+StackedSplits FindStackedSplits(const Module& module,
+                                const LoopSplitOptions& options);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_LOOPS_STACKED_CUTS_H_
+#endif  // MESHWRIGHT_LOOPS_STACKED_SPLITS_H_

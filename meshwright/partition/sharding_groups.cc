@@ -1,4 +1,4 @@
-#include "meshwright/partition/alike.h"
+#include "meshwright/partition/sharding_groups.h"
 
 #include <algorithm>
 #include <map>
@@ -46,10 +46,11 @@ std::optional<Sharding> GivenFor(const FlatGraph& graph, ValueId value,
 std::map<ValueId, size_t> GroupsByValue(const FlatGraph& graph,
                                         const Annotations& given) {
   absl::flat_hash_map<const Instruction*, size_t> group_of;
-  for (size_t i = 0; i < given.alike.size(); ++i) {
-    for (const Instruction* mark : given.alike[i]) group_of.emplace(mark, i);
+  for (size_t i = 0; i < given.sharding_groups.size(); ++i) {
+    for (const Instruction* mark : given.sharding_groups[i])
+      group_of.emplace(mark, i);
   }
-  std::vector<size_t> joined(given.alike.size());
+  std::vector<size_t> joined(given.sharding_groups.size());
   for (size_t i = 0; i < joined.size(); ++i) joined[i] = i;
   const auto root = [&](size_t group) {
     while (joined[group] != group) group = joined[group];
@@ -68,7 +69,7 @@ std::map<ValueId, size_t> GroupsByValue(const FlatGraph& graph,
   return groups;
 }
 
-absl::Status AddTo(AlikeGroup& group, ValueId value, const FlatGraph& graph,
+absl::Status AddTo(ShardingGroup& group, ValueId value, const FlatGraph& graph,
                    const Annotations& given) {
   const auto refuse = [&](ValueId other, const char* why) {
     return absl::InvalidArgumentError(
@@ -96,30 +97,30 @@ absl::Status AddTo(AlikeGroup& group, ValueId value, const FlatGraph& graph,
 
 }  // namespace
 
-absl::StatusOr<std::vector<AlikeGroup>> AlikeGroups(const FlatGraph& graph,
-                                                    const Annotations& given) {
-  if (given.alike.empty()) return std::vector<AlikeGroup>();
-  std::map<size_t, AlikeGroup> groups;
+absl::StatusOr<std::vector<ShardingGroup>> ShardingGroups(
+    const FlatGraph& graph, const Annotations& given) {
+  if (given.sharding_groups.empty()) return std::vector<ShardingGroup>();
+  std::map<size_t, ShardingGroup> groups;
   for (const auto& [value, group] : GroupsByValue(graph, given)) {
     if (!graph.producer(value).live) continue;
     MW_RETURN_IF_ERROR(AddTo(groups[group], value, graph, given));
   }
-  std::vector<AlikeGroup> result;
+  std::vector<ShardingGroup> result;
   for (auto& [id, group] : groups) {
     if (group.values.size() > 1) result.push_back(std::move(group));
   }
   return result;
 }
 
-absl::Status PinAlikeParameters(const FlatGraph& graph, Annotations& given) {
-  MW_ASSIGN_OR_RETURN(const std::vector<AlikeGroup> groups,
-                      AlikeGroups(graph, given));
+absl::Status PinParametersOfGroups(const FlatGraph& graph, Annotations& given) {
+  MW_ASSIGN_OR_RETURN(const std::vector<ShardingGroup> groups,
+                      ShardingGroups(graph, given));
   absl::flat_hash_map<OpId, size_t> parameters;
   for (size_t i = 0; i < graph.parameters.size(); ++i) {
     parameters.emplace(graph.parameters[i], i);
   }
   given.parameters.resize(graph.parameters.size());
-  for (const AlikeGroup& group : groups) {
+  for (const ShardingGroup& group : groups) {
     for (const ValueId value : group.values) {
       const auto found = parameters.find(graph.values[value].producer);
       if (found == parameters.end() || !group.given.has_value()) continue;

@@ -1,8 +1,8 @@
 // Groups ops of a flat graph whose neighbourhoods are isomorphic, such as the
 // same op in each of 96 layers. The ops of a group get one strategy, so that a
 // deep model is as easy to plan as a shallow one.
-#ifndef MESHWRIGHT_SEARCH_ALIKE_OPS_H_
-#define MESHWRIGHT_SEARCH_ALIKE_OPS_H_
+#ifndef MESHWRIGHT_SEARCH_OP_GROUPS_H_
+#define MESHWRIGHT_SEARCH_OP_GROUPS_H_
 
 #include <cstdint>
 #include <utility>
@@ -12,7 +12,7 @@
 
 namespace meshwright {
 
-struct AlikeOps {
+struct OpGroups {
   std::vector<int32_t> group_of;           // By op; -1 for dead ones.
   std::vector<std::vector<OpId>> members;  // By group, ascending.
 
@@ -23,10 +23,9 @@ struct AlikeOps {
 // number of steps of them, do the same on the same shapes. `rule_ids`, by op,
 // tells which ops do the same; `tied` are pairs of ops that count as neighbours
 // (a state parameter and its next value). Deterministic; linear in the graph.
-AlikeOps FindAlikeOps(const FlatGraph& graph,
-                      const std::vector<int32_t>& rule_ids,
-                      const std::vector<std::pair<OpId, OpId>>& tied);
+OpGroups GroupOps(const FlatGraph& graph, const std::vector<int32_t>& rule_ids,
+                  const std::vector<std::pair<OpId, OpId>>& tied);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_SEARCH_ALIKE_OPS_H_
+#endif  // MESHWRIGHT_SEARCH_OP_GROUPS_H_

@@ -1,4 +1,4 @@
-#include "meshwright/partition/op_restriction.h"
+#include "meshwright/loops/op_restriction.h"
 
 #include <algorithm>
 #include <utility>
@@ -40,8 +40,8 @@ int64_t StrideOf(const Rule& rule, const DimFactors& factors) {
 
 std::optional<OpRestriction> OpRestriction::Make(Rule rule,
                                                  const TensorFactors& tensor,
-                                                 const StackCut& cut) {
-  DimFactors factors = tensor[cut.dimension];
+                                                 const DimensionSplit& split) {
+  DimFactors factors = tensor[split.dimension];
   while (factors.size() > 1 && rule.factors[factors[0]].size == 1) {
     factors.erase(factors.begin());
   }
@@ -52,7 +52,7 @@ std::optional<OpRestriction> OpRestriction::Make(Rule rule,
   }
   const int64_t stride = StrideOf(rule, factors);
   std::vector<int64_t> units;
-  for (const int64_t bound : cut.bounds) {
+  for (const int64_t bound : split.bounds) {
     if (bound % stride != 0) return std::nullopt;
     units.push_back(bound / stride);
   }
@@ -72,22 +72,23 @@ std::optional<OpRestriction> OpRestriction::Make(Rule rule,
 }
 
 std::optional<OpRestriction> OpRestriction::OfOperand(
-    const Instruction& instruction, size_t operand, const StackCut& cut) {
+    const Instruction& instruction, size_t operand,
+    const DimensionSplit& split) {
   std::optional<Rule> rule = RuleOfParts(instruction);
   if (!rule.has_value()) return std::nullopt;
   const TensorFactors tensor = rule->operands[operand];
-  return Make(*std::move(rule), tensor, cut);
+  return Make(*std::move(rule), tensor, split);
 }
 
 std::optional<OpRestriction> OpRestriction::OfResult(
-    const Instruction& instruction, const StackCut& cut) {
+    const Instruction& instruction, const DimensionSplit& split) {
   std::optional<Rule> rule = RuleOfParts(instruction);
   if (!rule.has_value()) return std::nullopt;
   const TensorFactors tensor = rule->results[0];
-  return Make(*std::move(rule), tensor, cut);
+  return Make(*std::move(rule), tensor, split);
 }
 
-std::optional<StackCut> OpRestriction::CutOf(
+std::optional<DimensionSplit> OpRestriction::SplitOf(
     const TensorFactors& tensor) const {
   for (size_t d = 0; d < tensor.size(); ++d) {
     DimFactors factors = tensor[d];
@@ -96,19 +97,19 @@ std::optional<StackCut> OpRestriction::CutOf(
     }
     if (factors.empty() || factors[0] != factor_) continue;
     const int64_t stride = StrideOf(rule_, factors);
-    StackCut cut{.dimension = static_cast<int64_t>(d)};
-    for (const int64_t unit : units_) cut.bounds.push_back(unit * stride);
-    return cut;
+    DimensionSplit split{.dimension = static_cast<int64_t>(d)};
+    for (const int64_t unit : units_) split.bounds.push_back(unit * stride);
+    return split;
   }
   return std::nullopt;
 }
 
-std::optional<StackCut> OpRestriction::Operand(size_t index) const {
-  return CutOf(rule_.operands[index]);
+std::optional<DimensionSplit> OpRestriction::Operand(size_t index) const {
+  return SplitOf(rule_.operands[index]);
 }
 
-std::optional<StackCut> OpRestriction::Result() const {
-  return CutOf(rule_.results[0]);
+std::optional<DimensionSplit> OpRestriction::Result() const {
+  return SplitOf(rule_.results[0]);
 }
 
 }  // namespace meshwright

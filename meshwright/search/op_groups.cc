@@ -1,4 +1,4 @@
-#include "meshwright/search/alike_ops.h"
+#include "meshwright/search/op_groups.h"
 
 #include <algorithm>
 
@@ -35,20 +35,21 @@ class Refiner {
     }
   }
 
-  AlikeOps Run() && {
-    for (int round = 0; round < kProblemPolicy.alike_rounds; ++round) Refine();
-    AlikeOps alike;
-    alike.group_of.assign(graph_.ops.size(), -1);
-    absl::flat_hash_map<uint64_t, int32_t> groups;
+  OpGroups Run() && {
+    for (int round = 0; round < kProblemPolicy.refinement_rounds; ++round)
+      Refine();
+    OpGroups groups;
+    groups.group_of.assign(graph_.ops.size(), -1);
+    absl::flat_hash_map<uint64_t, int32_t> by_color;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       if (!graph_.ops[i].live) continue;
       const auto [entry, is_new] =
-          groups.try_emplace(colors_[i], static_cast<int32_t>(groups.size()));
-      if (is_new) alike.members.emplace_back();
-      alike.group_of[i] = entry->second;
-      alike.members[entry->second].push_back(static_cast<OpId>(i));
+          by_color.try_emplace(colors_[i], groups.count());
+      if (is_new) groups.members.emplace_back();
+      groups.group_of[i] = entry->second;
+      groups.members[entry->second].push_back(static_cast<OpId>(i));
     }
-    return alike;
+    return groups;
   }
 
  private:
@@ -88,9 +89,8 @@ class Refiner {
 
 }  // namespace
 
-AlikeOps FindAlikeOps(const FlatGraph& graph,
-                      const std::vector<int32_t>& rule_ids,
-                      const std::vector<std::pair<OpId, OpId>>& tied) {
+OpGroups GroupOps(const FlatGraph& graph, const std::vector<int32_t>& rule_ids,
+                  const std::vector<std::pair<OpId, OpId>>& tied) {
   return Refiner(graph, rule_ids, tied).Run();
 }
 

@@ -1,4 +1,4 @@
-#include "meshwright/partition/op_restriction.h"
+#include "meshwright/loops/op_restriction.h"
 
 #include <memory>
 
@@ -22,30 +22,30 @@ class OpRestrictionTest : public ::testing::Test {
 
   Module module_{"module"};
   Computation* entry_ = module_.AddComputation("main");
-  const StackCut cut_{.dimension = 0, .bounds = {0, 4, 12}};
+  const DimensionSplit split_{.dimension = 0, .bounds = {0, 4, 12}};
 };
 
 TEST_F(OpRestrictionTest, ElementwiseOpsTakePartsOfAll) {
   const Instruction& add =
       *entry_->Add(Opcode::kAdd, F32({12, 6}),
                    {Parameter({12, 6}), Parameter({12, 6})}, "add");
-  const auto parts = OpRestriction::OfOperand(add, 0, cut_);
+  const auto parts = OpRestriction::OfOperand(add, 0, split_);
   ASSERT_TRUE(parts.has_value());
-  EXPECT_EQ(parts->Operand(1), cut_);
-  EXPECT_EQ(parts->Result(), cut_);
+  EXPECT_EQ(parts->Operand(1), split_);
+  EXPECT_EQ(parts->Result(), split_);
 }
 
-TEST_F(OpRestrictionTest, ReshapesTakePartsWhereTheFirstFactorIsCut) {
+TEST_F(OpRestrictionTest, ReshapesTakePartsWhereTheFirstFactorIsSplit) {
   Instruction* x = Parameter({12, 6});
   const Instruction& flat =
       *entry_->Add(Opcode::kReshape, F32({72}), {x}, "flat");
-  const auto parts = OpRestriction::OfOperand(flat, 0, cut_);
+  const auto parts = OpRestriction::OfOperand(flat, 0, split_);
   ASSERT_TRUE(parts.has_value());
   EXPECT_THAT(parts->Result()->bounds, ElementsAre(0, 24, 72));
   const auto back =
       OpRestriction::OfResult(flat, {.dimension = 0, .bounds = {0, 24, 72}});
   ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(back->Operand(0), cut_);
+  EXPECT_EQ(back->Operand(0), split_);
   EXPECT_FALSE(
       OpRestriction::OfResult(flat, {.dimension = 0, .bounds = {0, 25, 72}})
           .has_value());
@@ -62,12 +62,12 @@ TEST_F(OpRestrictionTest, BroadcastsAreTheSameAllAlong) {
   Instruction* wide =
       entry_->Add(Opcode::kBroadcast, F32({12, 6}), {row}, "wide");
   wide->attributes.mutate().dimensions = {1};
-  const auto parts = OpRestriction::OfResult(*wide, cut_);
+  const auto parts = OpRestriction::OfResult(*wide, split_);
   ASSERT_TRUE(parts.has_value());
   EXPECT_FALSE(parts->Operand(0).has_value());
 }
 
-TEST_F(OpRestrictionTest, SumsOverTheCutArePartial) {
+TEST_F(OpRestrictionTest, SumsOverTheSplitArePartial) {
   Computation* add = module_.AddComputation("add");
   const Shape scalar = F32({});
   Instruction* a = add->AddParameter(scalar, "a");
@@ -79,7 +79,7 @@ TEST_F(OpRestrictionTest, SumsOverTheCutArePartial) {
                     {Parameter({12, 6}), Parameter({})}, "reduce");
     sum->attributes.mutate().dimensions = {over};
     sum->called = {add};
-    const auto parts = OpRestriction::OfOperand(*sum, 0, cut_);
+    const auto parts = OpRestriction::OfOperand(*sum, 0, split_);
     ASSERT_TRUE(parts.has_value());
     EXPECT_EQ(parts->Result().has_value(), over == 1);
     EXPECT_EQ(parts->reduction(), Reduction::kSum);
@@ -90,14 +90,14 @@ TEST_F(OpRestrictionTest, ContractionsAndSlicesStayWhole) {
   Instruction* slice =
       entry_->Add(Opcode::kSlice, F32({12, 2}), {Parameter({12, 6})}, "slice");
   slice->attributes.mutate().slice = {{0, 12, 1}, {0, 2, 1}};
-  EXPECT_FALSE(OpRestriction::OfOperand(*slice, 0, cut_).has_value());
+  EXPECT_FALSE(OpRestriction::OfOperand(*slice, 0, split_).has_value());
   Instruction* dot =
       entry_->Add(Opcode::kDot, F32({12, 5}),
                   {Parameter({12, 6}), Parameter({6, 5})}, "dot");
   dot->attributes.mutate().dot.emplace();
   dot->attributes.mutate().dot->lhs_contracting = {1};
   dot->attributes.mutate().dot->rhs_contracting = {0};
-  EXPECT_FALSE(OpRestriction::OfOperand(*dot, 0, cut_).has_value());
+  EXPECT_FALSE(OpRestriction::OfOperand(*dot, 0, split_).has_value());
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // The requirements on the groups of a step, and the options that satisfy them.
 //
-//   Demands demands{.expert = DemandOf(Expert::kDp, model, mesh),
-//                   .pins = *PinnedGroups(model, annotations, mesh)};
-//   OptionMaker(model, mesh, demands, pool).For(group);
-#ifndef MESHWRIGHT_SEARCH_DEMANDS_H_
-#define MESHWRIGHT_SEARCH_DEMANDS_H_
+//   Requirements requirements{
+//       .expert = RequirementOf(Expert::kDp, model, mesh),
+//       .pins = *PinnedGroups(model, annotations, mesh)};
+//   OptionMaker(model, mesh, requirements, pool).For(group);
+#ifndef MESHWRIGHT_SEARCH_REQUIREMENTS_H_
+#define MESHWRIGHT_SEARCH_REQUIREMENTS_H_
 
 #include <cstdint>
 #include <functional>
@@ -21,10 +22,11 @@ namespace meshwright {
 
 // Whether a group's tensor may have this sharding: its first result or, of an
 // output, its operand.
-using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
+using Requirement =
+    std::function<bool(int32_t group, const Sharding& sharding)>;
 
-struct Demands {
-  Demand expert;  // For groups without pins; may be empty.
+struct Requirements {
+  Requirement expert;  // For groups without pins; may be empty.
   GroupPins pins;
   // Pins add options, but do not exclude others.
   bool offers_only = false;
@@ -39,11 +41,11 @@ struct OneAxisFree {
 class OptionMaker {
  public:
   // All arguments must outlive this.
-  OptionMaker(const StepModel& model, const Mesh& mesh, const Demands& demands,
-              ShardingPool& pool);
+  OptionMaker(const StepModel& model, const Mesh& mesh,
+              const Requirements& requirements, ShardingPool& pool);
 
-  // The options that satisfy the demands; may be empty. Groups that are pinned,
-  // or that `only` leaves without any option, have all their options.
+  // The options that satisfy the requirements; may be empty. Groups that are
+  // pinned, or that `only` leaves without any option, have all their options.
   std::vector<Option> For(int32_t group,
                           const OneAxisFree* only = nullptr) const;
 
@@ -52,11 +54,11 @@ class OptionMaker {
 
   const StepModel& model_;
   const Mesh& mesh_;
-  const Demands& demands_;
+  const Requirements& requirements_;
   ShardingPool& pool_;
   const std::vector<AxisOrder> other_orders_;
 };
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_SEARCH_DEMANDS_H_
+#endif  // MESHWRIGHT_SEARCH_REQUIREMENTS_H_

@@ -1,4 +1,4 @@
-#include "meshwright/remat/cut_loops.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 
 #include <string>
 
@@ -40,36 +40,37 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
-TEST(CutLoopsTest, LayersOfTheZoo) {
+TEST(SplitForStagesTest, LayersOfTheZoo) {
   for (const char* name : {"llama", "gpt_scan"}) {
     const Module module = ReadTiny(name);
     const ModuleRoles roles = AnalyzeRoles(module);
-    const auto cut = CutLoops(module, roles, 2);
-    ASSERT_TRUE(cut.ok()) << cut.status();
-    ASSERT_TRUE(cut->has_value()) << name;
-    const ModuleRoles parts = AnalyzeRoles((*cut)->module);
+    const auto split = SplitLoopsForStages(module, roles, 2);
+    ASSERT_TRUE(split.ok()) << split.status();
+    ASSERT_TRUE(split->has_value()) << name;
+    const ModuleRoles parts = AnalyzeRoles((*split)->module);
     EXPECT_TRUE(parts.warnings.empty()) << parts.warnings[0];
     EXPECT_EQ(parts.outputs[*parts.loss].name, roles.outputs[*roles.loss].name);
     EXPECT_GT(parts.state_pairs.size(), roles.state_pairs.size() * 3 / 2);
   }
 }
 
-TEST(CutLoopsTest, AsAskedFor) {
+TEST(SplitForStagesTest, AsAskedFor) {
   const Module module = ReadTiny("llama");
   const ModuleRoles roles = AnalyzeRoles(module);
-  const auto cut = CutLoopsAt(module, roles, {{"*", 0, 1}});
-  ASSERT_TRUE(cut.ok()) << cut.status();
-  ASSERT_TRUE(cut->has_value());
+  const auto split = SplitLoopsAt(module, roles, {{"*", 0, 1}});
+  ASSERT_TRUE(split.ok()) << split.status();
+  ASSERT_TRUE(split->has_value());
   int named = 0;
-  for (const auto& instruction : (*cut)->module.entry()->instructions()) {
+  for (const auto& instruction : (*split)->module.entry()->instructions()) {
     named += instruction->metadata.op_name.ends_with("[0:1]") ? 1 : 0;
   }
   EXPECT_GT(named, 20);
-  const auto nothing = CutLoopsAt(module, roles, {{"elsewhere", 0, 1}});
+  const auto nothing = SplitLoopsAt(module, roles, {{"elsewhere", 0, 1}});
   ASSERT_TRUE(nothing.ok()) << nothing.status();
   EXPECT_FALSE(nothing->has_value());
   EXPECT_THAT(
-      std::string(CutLoopsAt(module, roles, {{"*", 1, 3}}).status().message()),
+      std::string(
+          SplitLoopsAt(module, roles, {{"*", 1, 3}}).status().message()),
       ::testing::HasSubstr("\"*[1:3]\""));
 }
 
@@ -85,13 +86,13 @@ TEST(ParseLoopRangeTest, ReadsWhatEndsInIterations) {
   }
 }
 
-TEST(CutLoopsTest, NothingToCut) {
+TEST(SplitForStagesTest, NothingToSplit) {
   const Module gpt = ReadTiny("gpt");
-  const auto cut = CutLoops(gpt, AnalyzeRoles(gpt), 2);
-  ASSERT_TRUE(cut.ok()) << cut.status();
-  EXPECT_FALSE(cut->has_value());
+  const auto split = SplitLoopsForStages(gpt, AnalyzeRoles(gpt), 2);
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_FALSE(split->has_value());
   const Module llama = ReadTiny("llama");
-  const auto one = CutLoops(llama, AnalyzeRoles(llama), 1);
+  const auto one = SplitLoopsForStages(llama, AnalyzeRoles(llama), 1);
   ASSERT_TRUE(one.ok()) << one.status();
   EXPECT_FALSE(one->has_value());
 }

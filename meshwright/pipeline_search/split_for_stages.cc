@@ -1,4 +1,4 @@
-#include "meshwright/remat/cut_loops.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "meshwright/annotations/name_pattern.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
-#include "meshwright/remat/remat_policy.h"
+#include "meshwright/pipeline_search/loop_piece_policy.h"
 
 namespace meshwright {
 namespace {
@@ -33,10 +33,10 @@ bool HasArrayParameters(const Module& module) {
 }
 
 // By name of a loop: the iterations that begin a piece.
-using Cuts = std::map<std::string, std::vector<int64_t>>;
+using SplitPoints = std::map<std::string, std::vector<int64_t>>;
 
 // Of forward loops, for this many stages.
-Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
+SplitPoints ForwardPoints(const Module& module, int64_t loss, int32_t stages) {
   const Computation& entry = *module.entry();
   const std::vector<bool> forward = NeededBy(entry, {loss});
   const ModuleWork work(module);
@@ -52,7 +52,7 @@ Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
   for (int32_t stage = 1; stage < stages; ++stage) {
     boundaries.push_back(static_cast<double>(stage) / stages);
   }
-  Cuts cuts;
+  SplitPoints points;
   for (const auto& instruction : entry.instructions()) {
     if (instruction->opcode != Opcode::kWhile || !forward[instruction->id]) {
       continue;
@@ -61,22 +61,22 @@ Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
     if (!loop.has_value()) continue;
     const Work done = work.Of(*instruction);
     const double share = (done.flops + done.transcendentals) / total;
-    if (share * stages < kRematPolicy.boundary_tolerance) continue;
+    if (share * stages < kLoopPiecePolicy.boundary_tolerance) continue;
     const double begin = before[instruction->id] / total;
     std::vector<int64_t> at =
         PiecesOf(loop->count, begin, begin + share, boundaries,
-                 kRematPolicy.boundary_tolerance / stages);
-    if (!at.empty()) cuts[instruction->name] = std::move(at);
+                 kLoopPiecePolicy.boundary_tolerance / stages);
+    if (!at.empty()) points[instruction->name] = std::move(at);
   }
-  return cuts;
+  return points;
 }
 
 // The requested pieces, by forward loop.
-absl::StatusOr<Cuts> AskedCuts(const Module& module, int64_t loss,
-                               const std::vector<LoopRange>& ranges) {
+absl::StatusOr<SplitPoints> AskedPoints(const Module& module, int64_t loss,
+                                        const std::vector<LoopRange>& ranges) {
   const Computation& entry = *module.entry();
   const std::vector<bool> forward = NeededBy(entry, {loss});
-  Cuts cuts;
+  SplitPoints points;
   for (const auto& instruction : entry.instructions()) {
     if (instruction->opcode != Opcode::kWhile || !forward[instruction->id]) {
       continue;
@@ -99,18 +99,18 @@ absl::StatusOr<Cuts> AskedCuts(const Module& module, int64_t loss,
     }
     at.erase(0);
     at.erase(loop->count);
-    if (!at.empty()) cuts[instruction->name] = {at.begin(), at.end()};
+    if (!at.empty()) points[instruction->name] = {at.begin(), at.end()};
   }
-  return cuts;
+  return points;
 }
 
-absl::StatusOr<std::optional<SplitStep>> CutAt(const Module& flat,
-                                               const ModuleRoles& roles,
-                                               Cuts cuts) {
-  if (cuts.empty()) return std::nullopt;
-  LoopSplitOptions options{.at = std::move(cuts)};
+absl::StatusOr<std::optional<SplitStep>> SplitAt(const Module& flat,
+                                                 const ModuleRoles& roles,
+                                                 SplitPoints points) {
+  if (points.empty()) return std::nullopt;
+  LoopSplitOptions options{.at = std::move(points)};
   for (const ParameterInfo& parameter : roles.parameters) {
-    options.may_cut.push_back(parameter.role != ParameterRole::kData);
+    options.may_split.push_back(parameter.role != ParameterRole::kData);
   }
   for (const StatePair& pair : roles.state_pairs) {
     options.state.push_back(
@@ -128,7 +128,7 @@ bool HasLoops(const Module& module) {
   });
 }
 
-bool MayCut(const Module& module, const ModuleRoles& roles) {
+bool MaySplit(const Module& module, const ModuleRoles& roles) {
   return roles.loss.has_value() && HasArrayParameters(module) &&
          HasLoops(module);
 }
@@ -156,13 +156,12 @@ std::vector<int64_t> PiecesOf(int64_t count, double begin, double end,
   return {at.begin(), at.end()};
 }
 
-absl::StatusOr<std::optional<SplitStep>> CutLoops(const Module& module,
-                                                  const ModuleRoles& roles,
-                                                  int32_t stages) {
-  if (!MayCut(module, roles)) return std::nullopt;
+absl::StatusOr<std::optional<SplitStep>> SplitLoopsForStages(
+    const Module& module, const ModuleRoles& roles, int32_t stages) {
+  if (!MaySplit(module, roles)) return std::nullopt;
   const Module flat = InlineCalls(module);
   if (!HasFlatRoot(flat)) return std::nullopt;
-  return CutAt(flat, roles, ForwardCuts(flat, *roles.loss, stages));
+  return SplitAt(flat, roles, ForwardPoints(flat, *roles.loss, stages));
 }
 
 std::optional<LoopRange> ParseLoopRange(absl::string_view text) {
@@ -182,14 +181,15 @@ std::optional<LoopRange> ParseLoopRange(absl::string_view text) {
   return range;
 }
 
-absl::StatusOr<std::optional<SplitStep>> CutLoopsAt(
+absl::StatusOr<std::optional<SplitStep>> SplitLoopsAt(
     const Module& module, const ModuleRoles& roles,
     const std::vector<LoopRange>& ranges) {
-  if (!MayCut(module, roles) || ranges.empty()) return std::nullopt;
+  if (!MaySplit(module, roles) || ranges.empty()) return std::nullopt;
   const Module flat = InlineCalls(module);
   if (!HasFlatRoot(flat)) return std::nullopt;
-  MW_ASSIGN_OR_RETURN(Cuts cuts, AskedCuts(flat, *roles.loss, ranges));
-  return CutAt(flat, roles, std::move(cuts));
+  MW_ASSIGN_OR_RETURN(SplitPoints points,
+                      AskedPoints(flat, *roles.loss, ranges));
+  return SplitAt(flat, roles, std::move(points));
 }
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-#include "meshwright/loops/stacked_cuts.h"
+#include "meshwright/loops/stacked_splits.h"
 
 #include <algorithm>
 #include <set>
@@ -18,8 +18,8 @@ bool OnlyElementsAreUsed(const std::vector<Instruction*>& users) {
 }
 
 // The bounds of the slots if iterations are split at `bounds`.
-StackCut CutOf(const LoopElement& element, const std::vector<int64_t>& bounds,
-               int64_t size) {
+DimensionSplit SplitOf(const LoopElement& element,
+                       const std::vector<int64_t>& bounds, int64_t size) {
   std::set<int64_t> slots = {0, size};
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
     const LoopElement::Range range = element.SlotsOf(bounds[i], bounds[i + 1]);
@@ -32,9 +32,9 @@ StackCut CutOf(const LoopElement& element, const std::vector<int64_t>& bounds,
 
 // The inverse: the iterations in front of which the bounds are.
 std::vector<int64_t> IterationsAt(const LoopElement& element, int64_t count,
-                                  const StackCut& cut) {
+                                  const DimensionSplit& split) {
   std::set<int64_t> at = {0, count};
-  for (const int64_t bound : cut.bounds) {
+  for (const int64_t bound : split.bounds) {
     const int64_t slots = element.step > 0
                               ? bound - element.first
                               : element.first + element.width - bound;
@@ -46,14 +46,14 @@ std::vector<int64_t> IterationsAt(const LoopElement& element, int64_t count,
   return {at.begin(), at.end()};
 }
 
-class CutFinder {
+class SplitFinder {
  public:
-  CutFinder(const Module& module, const LoopSplitOptions& options)
+  SplitFinder(const Module& module, const LoopSplitOptions& options)
       : entry_(*module.entry()),
         options_(options),
         parameters_(entry_.Parameters()),
         users_(Users(entry_)) {
-    cuts_.values.resize(entry_.size());
+    splits_.values.resize(entry_.size());
     for (const auto& instruction : entry_.instructions()) {
       if (instruction->opcode != Opcode::kWhile ||
           !OnlyElementsAreUsed(users_[instruction->id])) {
@@ -64,12 +64,12 @@ class CutFinder {
     }
   }
 
-  StackedCuts Run() && {
+  StackedSplits Run() && {
     // Each pass divides at least one more value; a few are enough, as most are
     // found in program order.
     while (Pass()) {
     }
-    return std::move(cuts_);
+    return std::move(splits_);
   }
 
  private:
@@ -78,45 +78,45 @@ class CutFinder {
     can_.clear();
     for (const auto& instruction : entry_.instructions()) {
       if (instruction->opcode == Opcode::kWhile) {
-        CutLoop(*instruction);
+        SplitLoop(*instruction);
       } else if (instruction->opcode == Opcode::kGetTupleElement) {
-        CutElement(*instruction);
-      } else if (!cuts_.values[instruction->id].has_value()) {
-        CutOp(*instruction);
+        SplitElement(*instruction);
+      } else if (!splits_.values[instruction->id].has_value()) {
+        SplitOp(*instruction);
       }
     }
     for (const NextValue& next : options_.state) {
       const Instruction& output =
-          cuts_.Source(*entry_.root()->operands[next.output]);
-      if (cuts_.values[output.id].has_value()) {
-        Cut(*parameters_[next.parameter], *cuts_.values[output.id]);
+          splits_.Source(*entry_.root()->operands[next.output]);
+      if (splits_.values[output.id].has_value()) {
+        Split(*parameters_[next.parameter], *splits_.values[output.id]);
       }
     }
     return changed_;
   }
 
   const Instruction& OperandOf(const Instruction& loop, size_t e) const {
-    return cuts_.Source(*loop.operands[0]->operands[e]);
+    return splits_.Source(*loop.operands[0]->operands[e]);
   }
 
-  void CutLoop(const Instruction& loop) {
+  void SplitLoop(const Instruction& loop) {
     const auto found = loops_.find(loop.id);
     if (found == loops_.end() || loop.operands[0]->opcode != Opcode::kTuple) {
       return;
     }
     const CountedLoop& counted = found->second;
-    if (!cuts_.loops.contains(loop.id)) {
+    if (!splits_.loops.contains(loop.id)) {
       std::vector<int64_t> bounds = BoundsOf(loop, counted);
       if (bounds.size() < 3) return;
-      cuts_.loops[loop.id] = {.loop = counted, .bounds = std::move(bounds)};
+      splits_.loops[loop.id] = {.loop = counted, .bounds = std::move(bounds)};
       changed_ = true;
     }
     for (size_t e = 0; e < counted.elements.size(); ++e) {
       const LoopElement& element = counted.elements[e];
       if (element.kind != Kind::kStacked) continue;
       const Instruction& operand = OperandOf(loop, e);
-      Cut(operand, CutOf(element, cuts_.loops[loop.id].bounds,
-                         operand.shape.dimensions[element.dimension]));
+      Split(operand, SplitOf(element, splits_.loops[loop.id].bounds,
+                             operand.shape.dimensions[element.dimension]));
     }
   }
 
@@ -137,106 +137,106 @@ class CutFinder {
     for (size_t e = 0; e < counted.elements.size(); ++e) {
       const LoopElement& element = counted.elements[e];
       const Instruction& operand = OperandOf(loop, e);
-      const std::optional<StackCut>& cut = cuts_.values[operand.id];
-      if (element.kind != Kind::kStacked || !cut.has_value() ||
-          cut->dimension != element.dimension ||
+      const std::optional<DimensionSplit>& split = splits_.values[operand.id];
+      if (element.kind != Kind::kStacked || !split.has_value() ||
+          split->dimension != element.dimension ||
           ByteSize(operand.shape) <= most) {
         continue;
       }
       most = ByteSize(operand.shape);
-      bounds = IterationsAt(element, counted.count, *cut);
+      bounds = IterationsAt(element, counted.count, *split);
     }
     return bounds;
   }
 
-  void CutElement(const Instruction& element) {
-    const auto found = cuts_.loops.find(element.operands[0]->id);
-    if (found == cuts_.loops.end()) return;
+  void SplitElement(const Instruction& element) {
+    const auto found = splits_.loops.find(element.operands[0]->id);
+    if (found == splits_.loops.end()) return;
     const LoopElement& carried =
         found->second.loop.elements[element.attributes->tuple_index];
     if (carried.kind != Kind::kStacked || !carried.is_written) return;
-    Set(element, CutOf(carried, found->second.bounds,
-                       element.shape.dimensions[carried.dimension]));
+    Set(element, SplitOf(carried, found->second.bounds,
+                         element.shape.dimensions[carried.dimension]));
   }
 
   // An op on a divided value is done in parts, if possible.
-  void CutOp(const Instruction& instruction) {
+  void SplitOp(const Instruction& instruction) {
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
-      const Instruction& operand = cuts_.Source(*instruction.operands[i]);
-      const std::optional<StackCut>& cut = cuts_.values[operand.id];
-      if (!cut.has_value()) continue;
+      const Instruction& operand = splits_.Source(*instruction.operands[i]);
+      const std::optional<DimensionSplit>& split = splits_.values[operand.id];
+      if (!split.has_value()) continue;
       const std::optional<OpRestriction> parts =
-          OpRestriction::OfOperand(instruction, i, *cut);
+          OpRestriction::OfOperand(instruction, i, *split);
       if (!parts.has_value() || !parts->Result().has_value()) continue;
       Set(instruction, *parts->Result());
       for (size_t j = 0; j < instruction.operands.size(); ++j) {
-        if (const std::optional<StackCut> other = parts->Operand(j)) {
-          Cut(*instruction.operands[j], *other);
+        if (const std::optional<DimensionSplit> other = parts->Operand(j)) {
+          Split(*instruction.operands[j], *other);
         }
       }
       return;
     }
   }
 
-  void Set(const Instruction& value, StackCut cut) {
-    std::optional<StackCut>& known = cuts_.values[value.id];
+  void Set(const Instruction& value, DimensionSplit split) {
+    std::optional<DimensionSplit>& known = splits_.values[value.id];
     if (known.has_value()) return;
-    known = std::move(cut);
+    known = std::move(split);
     changed_ = true;
   }
 
   // Divides a value that depends on parameters only, and these, if all can be.
-  void Cut(const Instruction& value, const StackCut& cut) {
-    if (cut.bounds.size() > 2 && CanCut(value, cut)) Mark(value, cut);
+  void Split(const Instruction& value, const DimensionSplit& split) {
+    if (split.bounds.size() > 2 && CanSplit(value, split)) Mark(value, split);
   }
 
-  bool CanCut(const Instruction& at, const StackCut& cut) {
-    const Instruction& value = cuts_.Source(at);
-    const std::optional<StackCut>& known = cuts_.values[value.id];
-    if (known.has_value()) return *known == cut;
+  bool CanSplit(const Instruction& at, const DimensionSplit& split) {
+    const Instruction& value = splits_.Source(at);
+    const std::optional<DimensionSplit>& known = splits_.values[value.id];
+    if (known.has_value()) return *known == split;
     if (value.opcode == Opcode::kParameter) {
-      return options_.may_cut[value.attributes->parameter_number];
+      return options_.may_split[value.attributes->parameter_number];
     }
     const auto [answer, is_new] =
-        can_.try_emplace({value.id, cut.dimension, cut.bounds[1]}, false);
+        can_.try_emplace({value.id, split.dimension, split.bounds[1]}, false);
     if (!is_new) return answer->second;
-    const bool can = CanCutOp(value, cut);
-    return can_[{value.id, cut.dimension, cut.bounds[1]}] = can;
+    const bool can = CanSplitOp(value, split);
+    return can_[{value.id, split.dimension, split.bounds[1]}] = can;
   }
 
-  bool CanCutOp(const Instruction& value, const StackCut& cut) {
+  bool CanSplitOp(const Instruction& value, const DimensionSplit& split) {
     if (value.opcode == Opcode::kConstant || value.opcode == Opcode::kIota) {
       return true;
     }
     const std::optional<OpRestriction> parts =
-        OpRestriction::OfResult(value, cut);
+        OpRestriction::OfResult(value, split);
     if (!parts.has_value()) return false;
     for (size_t i = 0; i < value.operands.size(); ++i) {
-      const std::optional<StackCut> operand = parts->Operand(i);
-      if (operand.has_value() && !CanCut(*value.operands[i], *operand)) {
+      const std::optional<DimensionSplit> operand = parts->Operand(i);
+      if (operand.has_value() && !CanSplit(*value.operands[i], *operand)) {
         return false;
       }
     }
     return true;
   }
 
-  void Mark(const Instruction& at, const StackCut& cut) {
-    const Instruction& value = cuts_.Source(at);
-    if (cuts_.values[value.id].has_value()) return;
-    if (value.opcode == Opcode::kParameter) return Set(value, cut);
+  void Mark(const Instruction& at, const DimensionSplit& split) {
+    const Instruction& value = splits_.Source(at);
+    if (splits_.values[value.id].has_value()) return;
+    if (value.opcode == Opcode::kParameter) return Set(value, split);
     if (value.operands.empty()) return;
     const std::optional<OpRestriction> parts =
-        OpRestriction::OfResult(value, cut);
+        OpRestriction::OfResult(value, split);
     bool has_parts = false;
     for (size_t i = 0; i < value.operands.size(); ++i) {
-      if (const std::optional<StackCut> operand = parts->Operand(i)) {
+      if (const std::optional<DimensionSplit> operand = parts->Operand(i)) {
         Mark(*value.operands[i], *operand);
         has_parts = true;
       }
     }
     // A value that is constant along the dimension costs nothing to
     // rematerialise.
-    if (has_parts) Set(value, cut);
+    if (has_parts) Set(value, split);
   }
 
   const Computation& entry_;
@@ -247,12 +247,12 @@ class CutFinder {
   // By value, dimension and first bound.
   std::map<std::tuple<int32_t, int64_t, int64_t>, bool> can_;
   bool changed_ = false;
-  StackedCuts cuts_;
+  StackedSplits splits_;
 };
 
 }  // namespace
 
-const Instruction& StackedCuts::Source(const Instruction& value) const {
+const Instruction& StackedSplits::Source(const Instruction& value) const {
   const Instruction* here = &value;
   while (here->opcode == Opcode::kGetTupleElement) {
     const Instruction& tuple = *here->operands[0];
@@ -273,9 +273,9 @@ const Instruction& StackedCuts::Source(const Instruction& value) const {
   return *here;
 }
 
-StackedCuts FindStackedCuts(const Module& module,
-                            const LoopSplitOptions& options) {
-  return CutFinder(module, options).Run();
+StackedSplits FindStackedSplits(const Module& module,
+                                const LoopSplitOptions& options) {
+  return SplitFinder(module, options).Run();
 }
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-#include "meshwright/partition/alike.h"
+#include "meshwright/partition/sharding_groups.h"
 
 #include <string>
 #include <vector>
@@ -26,9 +26,9 @@ std::vector<std::string> Texts(const std::vector<Sharding>& shardings) {
 }
 
 // Parameters a, b and c, and the sines of them as results.
-class AlikeTest : public testing::Test {
+class ShardingGroupsTest : public testing::Test {
  protected:
-  AlikeTest() : module_("m"), entry_(module_.AddComputation("main")) {
+  ShardingGroupsTest() : module_("m"), entry_(module_.AddComputation("main")) {
     for (const char* name : {"a", "b", "c"}) {
       parameters_.push_back(entry_->AddParameter(shape_, name));
     }
@@ -43,8 +43,9 @@ class AlikeTest : public testing::Test {
                                           {value}, "mark_" + value->name);
     mark->attributes.mutate().custom_call_target = "xla.sdy.ShardingGroup";
     mark->attributes.mutate().custom_call_has_side_effect = true;
-    pins_.alike.resize(std::max(pins_.alike.size(), group + 1));
-    pins_.alike[group].push_back(mark);
+    pins_.sharding_groups.resize(
+        std::max(pins_.sharding_groups.size(), group + 1));
+    pins_.sharding_groups[group].push_back(mark);
   }
 
   void Pin(const Instruction* value, const char* text) {
@@ -73,7 +74,7 @@ class AlikeTest : public testing::Test {
   Annotations pins_;
 };
 
-TEST_F(AlikeTest, FollowsWhatOneIsGiven) {
+TEST_F(ShardingGroupsTest, FollowsWhatOneIsGiven) {
   Mark(0, sines_[0]);
   Mark(0, sines_[1]);
   Pin(sines_[1], "[model, data]");
@@ -83,7 +84,7 @@ TEST_F(AlikeTest, FollowsWhatOneIsGiven) {
               ElementsAre("[model, data]", "[model, data]", "[-, -]"));
 }
 
-TEST_F(AlikeTest, ParametersFollowToo) {
+TEST_F(ShardingGroupsTest, ParametersFollowToo) {
   Mark(0, parameters_[0]);
   Mark(0, parameters_[2]);
   Pin(parameters_[2], "[-, data]");
@@ -93,7 +94,7 @@ TEST_F(AlikeTest, ParametersFollowToo) {
               ElementsAre("[-, data]", "[-, -]", "[-, data]"));
 }
 
-TEST_F(AlikeTest, WhereNothingIsGivenOneWayServesAll) {
+TEST_F(ShardingGroupsTest, WhereNothingIsGivenOneWayServesAll) {
   Mark(0, sines_[0]);
   Mark(0, sines_[1]);
   Mark(0, sines_[2]);
@@ -105,7 +106,7 @@ TEST_F(AlikeTest, WhereNothingIsGivenOneWayServesAll) {
               ElementsAre("[data, -]", "[data, -]", "[data, -]"));
 }
 
-TEST_F(AlikeTest, GroupsThatShareAValueAreOne) {
+TEST_F(ShardingGroupsTest, GroupsThatShareAValueAreOne) {
   Mark(0, sines_[0]);
   Mark(0, sines_[1]);
   Mark(1, sines_[1]);
@@ -117,7 +118,7 @@ TEST_F(AlikeTest, GroupsThatShareAValueAreOne) {
               ElementsAre("[-, model]", "[-, model]", "[-, model]"));
 }
 
-TEST_F(AlikeTest, ContradictionsAreRefused) {
+TEST_F(ShardingGroupsTest, ContradictionsAreRefused) {
   Mark(0, sines_[0]);
   Mark(0, sines_[1]);
   Pin(sines_[0], "[data, -]");
@@ -129,7 +130,7 @@ TEST_F(AlikeTest, ContradictionsAreRefused) {
                         "different shardings"));
 }
 
-TEST_F(AlikeTest, DifferentShapesAreRefused) {
+TEST_F(ShardingGroupsTest, DifferentShapesAreRefused) {
   Instruction* const other =
       entry_->AddParameter(Shape::Array(ElementType::kF32, {16, 8}), "other");
   Mark(0, sines_[0]);
@@ -146,14 +147,14 @@ absl::StatusOr<Partitioned> SplitTestModule(const std::string& name) {
   return Partition(module, DataModel(), *std::move(pins));
 }
 
-TEST(AlikeFromJax, ResultsAreSplitAlike) {
+TEST(GroupsFromJax, ResultsAreSplitAlike) {
   const absl::StatusOr<Partitioned> split =
       SplitTestModule("alike.shardy.jax10");
   ASSERT_TRUE(split.ok()) << split.status();
   EXPECT_THAT(Texts(split->outputs), ElementsAre("[data, -]", "[data, -]"));
 }
 
-TEST(AlikeFromJax, WhatALoopCarriesFollows) {
+TEST(GroupsFromJax, WhatALoopCarriesFollows) {
   const absl::StatusOr<Partitioned> split =
       SplitTestModule("alike_scan.shardy.jax10");
   ASSERT_TRUE(split.ok()) << split.status();
