@@ -34,7 +34,7 @@ PartReport ExplainPart(const PlanStudy& study, const Blocks& blocks,
   const Blocks own = BlocksOf(blocks, part);
   PartReport report{.name = part.name};
   const StudyNames names(study);
-  for (const int32_t group : part.groups) {
+  for (const GroupId group : part.groups) {
     const FlatOp& op = study.model().op(group);
     const bool is_parameter = op.kind == OpKind::kParameter;
     if (!is_parameter && !own.blocks.empty()) continue;

@@ -91,7 +91,7 @@ void SettleCopies(const Problem& problem, int32_t groups,
 // Assigns `option` to `group`, and a possible option to groups whose own option
 // then becomes impossible: the next value of a state follows the state
 // parameter.
-void Force(const Problem& problem, int32_t groups, int32_t group,
+void Force(const Problem& problem, int32_t groups, GroupId group,
            int32_t option, std::vector<int32_t>& nodes) {
   std::vector<std::vector<int32_t>> edges(groups);
   for (size_t i = 0; i < problem.edges.size(); ++i) {
@@ -203,7 +203,7 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
 
 void PlanStudy::FindChosen(const std::vector<Strategy>& planned) {
   chosen_.assign(model_->groups.count(), -1);
-  for (int32_t g = 0; g < model_->groups.count(); ++g) {
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
     const Strategy& taken = planned[model_->groups.members[g][0]];
     const std::vector<Option>& options = problem().options(g);
     for (size_t i = 0; i < options.size(); ++i) {
@@ -221,7 +221,7 @@ absl::Status PlanStudy::EvaluatePlan() {
   return absl::OkStatus();
 }
 
-bool PlanStudy::Allows(int32_t group, int32_t option,
+bool PlanStudy::Allows(GroupId group, int32_t option,
                        const Whatif& whatif) const {
   const MeshProblem& of = problem();
   const Option& one = of.options(group)[option];
@@ -251,7 +251,7 @@ absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& asked) const {
     for (const GroupPin& pin : pins->second) whatif.unpinned.insert(pin.group);
   }
   Problem problem = Priced(whatif).problem->problem();
-  for (int32_t g = 0; g < model_->groups.count(); ++g) {
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
     std::vector<int64_t>& costs = problem.nodes[g].costs;
     for (size_t i = 0; i < costs.size(); ++i) {
       if (g != whatif.group && !Allows(g, static_cast<int32_t>(i), whatif)) {
@@ -288,7 +288,7 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   answer.nodes = solution.assignment;
   SettleCopies(problem, model_->groups.count(), answer.nodes);
   answer.peak_bytes = Evaluate(problem, answer.nodes).peak_usage;
-  for (int32_t g = 0; g < model_->groups.count(); ++g) {
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
     answer.compute_seconds +=
         SecondsOfUnits(problem.nodes[g].costs[answer.nodes[g]]);
   }
@@ -296,7 +296,7 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   return answer;
 }
 
-int32_t PlanStudy::GroupNamed(absl::string_view name) const {
+GroupId PlanStudy::GroupNamed(absl::string_view name) const {
   const FlatGraph& graph = model_->graph;
   for (size_t i = 0; i < graph.parameters.size(); ++i) {
     if (ParameterName(*model_, i) == name) {
@@ -315,10 +315,10 @@ int32_t PlanStudy::GroupNamed(absl::string_view name) const {
       return model_->groups.group_of[graph.outputs[i]];
     }
   }
-  return -1;
+  return kNoGroup;
 }
 
-std::string PlanStudy::NameOf(int32_t group) const {
+std::string PlanStudy::NameOf(GroupId group) const {
   const FlatGraph& graph = model_->graph;
   const OpId first = model_->groups.members[group][0];
   for (size_t i = 0; i < graph.parameters.size(); ++i) {
@@ -332,13 +332,13 @@ std::string PlanStudy::NameOf(int32_t group) const {
   return graph.ops[first].instruction->name;
 }
 
-std::string PlanStudy::OpcodeOf(int32_t group) const {
+std::string PlanStudy::OpcodeOf(GroupId group) const {
   const FlatOp& op = model_->op(group);
   return op.kind == OpKind::kOutput ? "output"
                                     : std::string(Name(op.instruction->opcode));
 }
 
-std::string PlanStudy::ShapeOf(int32_t group) const {
+std::string PlanStudy::ShapeOf(GroupId group) const {
   const FlatOp& op = model_->op(group);
   const FlatGraph& graph = model_->graph;
   if (op.result_count > 0) {
@@ -347,7 +347,7 @@ std::string PlanStudy::ShapeOf(int32_t group) const {
   return graph.values[op.operands[0]].shape->ToString();
 }
 
-std::string PlanStudy::TextOf(int32_t group, int32_t option) const {
+std::string PlanStudy::TextOf(GroupId group, int32_t option) const {
   const MeshProblem& of = problem();
   const Option& one = of.options(group)[option];
   const auto texts = [&](const std::vector<ShardingId>& ids) {

@@ -40,7 +40,7 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
   std::vector<double> weights(count, 0);
   std::vector<double> batch(count, 0);
   double all = 0;
-  for (int32_t g = 0; g < model.groups.count(); ++g) {
+  for (GroupId g{0}; g < model.groups.count(); ++g) {
     if (model.kinds[g] == StateKind::kNone) continue;
     const OpId op = model.groups.members[g][0];
     const Sharding sharding = ResultSharding(

@@ -112,7 +112,7 @@ Requirement RequirementOf(Expert expert, const StepModel& model,
   // State of experts may be split over theirs, as the search likes.
   const uint32_t others = SubAxesOf(mesh, axes.batch).Bits() & ~state.Bits() &
                           ~SubAxesOf(mesh, axes.expert).Bits();
-  return [=, &model, &mesh](int32_t group, const Sharding& sharding) {
+  return [=, &model, &mesh](GroupId group, const Sharding& sharding) {
     switch (model.kinds[group]) {
       case StateKind::kNone:
         return true;

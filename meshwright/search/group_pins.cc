@@ -46,7 +46,7 @@ absl::StatusOr<GroupPins> PinnedGroups(const StepModel& model,
   GroupPins pinned;
   const auto by_op = PinsByOp(model.graph, given, model.state_ops);
   for (size_t i = 0; i < by_op.size(); ++i) {
-    const int32_t group = model.groups.group_of[i];
+    const GroupId group = model.groups.group_of[i];
     if (by_op[i].empty() || group < 0 || pinned.contains(group)) continue;
     std::vector<GroupPin>& pins = pinned[group];
     for (const TensorPin& pin : by_op[i]) {

@@ -45,12 +45,12 @@ MeshPins PinsOn(const Module& module, const char* mesh,
   return pins;
 }
 
-int32_t GroupOf(const StepModel& model, const std::string& name) {
+GroupId GroupOf(const StepModel& model, const std::string& name) {
   for (size_t i = 0; i < model.graph.ops.size(); ++i) {
     if (model.graph.ops[i].live && model.graph.ops[i].instruction->name == name)
       return model.groups.group_of[i];
   }
-  return -1;
+  return kNoGroup;
 }
 
 TEST(GroupPins, APinConcernsWhatItNamesOnly) {
@@ -107,7 +107,7 @@ TEST_P(KeptPins, ArePlannedAndLower) {
     const absl::StatusOr<Partitioned> split = PartitionAs(
         module, task.mesh, model.graph, plan->assignment, resharder);
     ASSERT_TRUE(split.ok()) << split.status();
-    const int32_t group = GroupOf(model, one.of);
+    const GroupId group = GroupOf(model, one.of);
     const OpId op = model.groups.members[group][0];
     const Sharding got =
         ResultSharding(plan->assignment.rules[op],

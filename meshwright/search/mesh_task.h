@@ -21,7 +21,7 @@ namespace meshwright {
 
 // By value (StepModel::values): the sharding to which it is resharded once for
 // all its users.
-using SharedForms = std::map<int32_t, Sharding>;
+using SharedForms = std::map<GroupValueId, Sharding>;
 
 // What is minimised.
 enum class Objective : uint8_t {

@@ -39,12 +39,12 @@ class Refiner {
     for (int round = 0; round < kProblemPolicy.refinement_rounds; ++round)
       Refine();
     OpGroups groups;
-    groups.group_of.assign(graph_.ops.size(), -1);
-    absl::flat_hash_map<uint64_t, int32_t> by_color;
+    groups.group_of.assign(graph_.ops.size(), kNoGroup);
+    absl::flat_hash_map<uint64_t, GroupId> by_color;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       if (!graph_.ops[i].live) continue;
       const auto [entry, is_new] =
-          by_color.try_emplace(colors_[i], groups.count());
+          by_color.try_emplace(colors_[i], GroupId(groups.count()));
       if (is_new) groups.members.emplace_back();
       groups.group_of[i] = entry->second;
       groups.members[entry->second].push_back(static_cast<OpId>(i));

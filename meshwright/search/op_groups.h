@@ -8,12 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/base/strong_id.h"
 #include "meshwright/graph/flat_graph.h"
 
 namespace meshwright {
 
+using GroupId = StrongId<struct GroupIdTag>;
+inline constexpr GroupId kNoGroup{-1};
+
 struct OpGroups {
-  std::vector<int32_t> group_of;           // By op; -1 for dead ones.
+  std::vector<GroupId> group_of;           // By op; kNoGroup for dead ones.
   std::vector<std::vector<OpId>> members;  // By group, ascending.
 
   int32_t count() const { return static_cast<int32_t>(members.size()); }

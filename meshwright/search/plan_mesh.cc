@@ -12,7 +12,7 @@ namespace {
 
 // A group has no option.
 absl::Status Impossible(const StepModel& model, const MeshTask& task,
-                        int32_t group) {
+                        GroupId group) {
   const Instruction& instruction = *model.op(group).instruction;
   const auto pins = task.requirements.pins.find(group);
   if (pins == task.requirements.pins.end()) {
@@ -85,7 +85,7 @@ double BoundOf(const StepModel& model, const MeshTask& task) {
 
 int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
   // An axis is assigned to any factor, or to none.
-  const auto options = [&](int32_t group) {
+  const auto options = [&](GroupId group) {
     double count = 1;
     for (size_t i = 0; i < mesh.axes().size(); ++i) {
       count *= static_cast<double>(model.rule(group).factors.size() + 1);

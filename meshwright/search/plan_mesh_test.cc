@@ -103,7 +103,7 @@ TEST(PlanMesh, ComputingOnlyBreaksTiesOfVolume) {
   MeshTask task = TaskOn("d=2");
   // Nothing is sent by plans that split the batch.
   task.prices.collective = {1, 1};
-  task.requirements.expert = [&](int32_t group, const Sharding& sharding) {
+  task.requirements.expert = [&](GroupId group, const Sharding& sharding) {
     const FlatOp& op = model.op(group);
     return op.kind != OpKind::kParameter || op.instruction->name != "x" ||
            AxesOf(sharding.dims[0]) == task.mesh.SubAxes(0);
@@ -122,7 +122,7 @@ TEST(PlanMesh, KeepsADemand) {
   const Module module = Layers(1, 8, 16);
   const StepModel model = ModelStep(module, FusionStyleFor(true));
   MeshTask task = TaskOn("d=2");
-  task.requirements.expert = [&](int32_t group, const Sharding& sharding) {
+  task.requirements.expert = [&](GroupId group, const Sharding& sharding) {
     return model.op(group).instruction->name != "w0" ||
            AxesOf(sharding.dims[1]) == task.mesh.SubAxes(0);
   };
@@ -133,7 +133,7 @@ TEST(PlanMesh, KeepsADemand) {
                                   plan->assignment.strategies[w0], 0, task.mesh)
                        .dims[1]),
             task.mesh.SubAxes(0));
-  task.requirements.expert = [&](int32_t group, const Sharding&) {
+  task.requirements.expert = [&](GroupId group, const Sharding&) {
     return model.op(group).instruction->name != "dot0";
   };
   EXPECT_THAT(PlanMesh(model, task).status().message(),
@@ -152,7 +152,7 @@ class HeldByALoop : public testing::Test {
   }
 
   Requirement Lying(bool is_split, bool is_carried_split) const {
-    return [=, this](int32_t group, const Sharding& sharding) {
+    return [=, this](GroupId group, const Sharding& sharding) {
       const FlatOp& op = model_.op(group);
       const bool is_carried = op.kind == OpKind::kCarry && op.live &&
                               op.operands[1] == op.first_result;

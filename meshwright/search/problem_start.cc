@@ -31,7 +31,7 @@ AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
 std::vector<AxisPlaces> MeshProblem::PlacesOf(
     absl::Span<const int32_t> chosen) const {
   std::vector<AxisPlaces> axis_places;
-  for (int32_t g = 0; g < model_.groups.count(); ++g) {
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
     axis_places.push_back(AxisPlacesOf(options_[g][chosen[g]].strategy, mesh_));
   }
   return axis_places;
@@ -59,7 +59,7 @@ std::vector<int32_t> MeshProblem::WarmStart(
     return {};
   }
   std::vector<int32_t> chosen(problem_.nodes.size(), 0);
-  for (int32_t g = 0; g < model_.groups.count(); ++g) {
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
     size_t most = 0;
     for (size_t i = 0; i < options_[g].size(); ++i) {
       const AxisPlaces places = AxisPlacesOf(options_[g][i].strategy, mesh_);

@@ -13,7 +13,7 @@ OptionMaker::OptionMaker(const StepModel& model, const Mesh& mesh,
       pool_(pool),
       other_orders_(OtherOrders(requirements.pins, mesh)) {}
 
-std::vector<Option> OptionMaker::For(int32_t group,
+std::vector<Option> OptionMaker::For(GroupId group,
                                      const OneAxisFree* only) const {
   const auto pins = requirements_.pins.find(group);
   std::vector<Option> pinned;
@@ -25,7 +25,7 @@ std::vector<Option> OptionMaker::For(int32_t group,
   std::vector<Option> options = AsExpert(group, only);
   // State that `only` leaves without any option has all, and so has its next
   // value: both have the same sharding.
-  const auto is_free_state = [&](const std::pair<int32_t, int32_t>& pair) {
+  const auto is_free_state = [&](const std::pair<GroupId, GroupId>& pair) {
     return pair.second == group && AsExpert(pair.first, only).empty();
   };
   if (only != nullptr &&
@@ -43,7 +43,7 @@ std::vector<Option> OptionMaker::For(int32_t group,
   return options;
 }
 
-std::vector<Option> OptionMaker::AsExpert(int32_t group,
+std::vector<Option> OptionMaker::AsExpert(GroupId group,
                                           const OneAxisFree* only) const {
   const Rule& rule = model_.rule(group);
   const bool may_pend = model_.may_pend[group];

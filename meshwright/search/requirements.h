@@ -23,7 +23,7 @@ namespace meshwright {
 // Whether a group's tensor may have this sharding: its first result or, of an
 // output, its operand.
 using Requirement =
-    std::function<bool(int32_t group, const Sharding& sharding)>;
+    std::function<bool(GroupId group, const Sharding& sharding)>;
 
 struct Requirements {
   Requirement expert;  // For groups without pins; may be empty.
@@ -46,11 +46,11 @@ class OptionMaker {
 
   // The options that satisfy the requirements; may be empty. Groups that are
   // pinned, or that `only` leaves without any option, have all their options.
-  std::vector<Option> For(int32_t group,
+  std::vector<Option> For(GroupId group,
                           const OneAxisFree* only = nullptr) const;
 
  private:
-  std::vector<Option> AsExpert(int32_t group, const OneAxisFree* only) const;
+  std::vector<Option> AsExpert(GroupId group, const OneAxisFree* only) const;
 
   const StepModel& model_;
   const Mesh& mesh_;

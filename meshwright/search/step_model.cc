@@ -104,11 +104,11 @@ class Modeller {
     model_.weights.assign(groups, 0);
     model_.work.resize(groups);
     const ModuleWork work(*model_.module);
-    for (int32_t g = 0; g < groups; ++g) {
+    for (GroupId g{0}; g < groups; ++g) {
       if (model_.op(g).kind != OpKind::kCompute) continue;
       model_.work[g] = work.Of(*model_.op(g).instruction);
     }
-    for (int32_t g = 0; g < groups; ++g) {
+    for (GroupId g{0}; g < groups; ++g) {
       for (const OpId op : model_.groups.members[g]) {
         model_.weights[g] += graph_.ops[op].repeats;
       }
@@ -128,11 +128,11 @@ class Modeller {
   }
 
  private:
-  int32_t GroupOf(OpId op) const { return model_.groups.group_of[op]; }
+  GroupId GroupOf(OpId op) const { return model_.groups.group_of[op]; }
 
-  void AddPair(int32_t parameter, int32_t output) {
+  void AddPair(GroupId parameter, GroupId output) {
     if (parameter < 0 || output < 0) return;  // A dead one.
-    const std::pair<int32_t, int32_t> pair(parameter, output);
+    const std::pair<GroupId, GroupId> pair(parameter, output);
     auto& pairs = model_.state_pairs;
     if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) {
       pairs.push_back(pair);
@@ -142,11 +142,10 @@ class Modeller {
   void FindValues() {
     const int32_t groups = model_.groups.count();
     model_.group_values.resize(groups);
-    for (int32_t g = 0; g < groups; ++g) {
+    for (GroupId g{0}; g < groups; ++g) {
       const FlatOp& op = model_.op(g);
       for (int32_t r = 0; r < op.result_count; ++r) {
-        model_.group_values[g].push_back(
-            static_cast<int32_t>(model_.values.size()));
+        model_.group_values[g].push_back(GroupValueId(model_.values.size()));
         model_.values.push_back(
             {.group = g,
              .result = r,
@@ -156,13 +155,13 @@ class Modeller {
   }
 
   void FindUses() {
-    std::map<std::tuple<int32_t, int32_t, int32_t>, double> uses;
+    std::map<std::tuple<GroupId, int32_t, GroupValueId>, double> uses;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const FlatOp& op = graph_.ops[i];
       if (!op.live) continue;
       for (size_t k = 0; k < op.operands.size(); ++k) {
         const FlatValue& from = graph_.values[op.operands[k]];
-        const int32_t value =
+        const GroupValueId value =
             model_.group_values[GroupOf(from.producer)][from.result];
         const double times =
             op.kind == OpKind::kCarry && k == 0 ? op.entries : op.repeats;
