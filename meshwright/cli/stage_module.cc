@@ -98,7 +98,7 @@ absl::StatusOr<std::optional<SplitStep>> SplitFor(const Module& module,
 }
 
 // `step` is `module` decomposed into forward pass, backward pass and update.
-absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
+absl::StatusOr<std::vector<StageId>> ForwardStagesOf(const StageList& list,
                                                      const Module& module,
                                                      const PipelineStep& step,
                                                      const CommandLine& line) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
     return std::move(best.forward);
   }
   const Computation& entry = *step.micro_batch().entry();
-  absl::StatusOr<std::vector<int32_t>> stages = StagesByName(
+  absl::StatusOr<std::vector<StageId>> stages = StagesByName(
       entry, GraphOf(step.split.phases[0]), step.forward, *list.entries);
   if (!stages.ok()) return Annotate(stages.status(), line.Text("stages", ""));
   return stages;
@@ -189,7 +189,7 @@ absl::StatusOr<std::vector<Mesh>> MeshesOf(const StageList& list,
                       line.Integer("devices-per-stage", 1, {1, 1 << 20}));
   MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Create({{"data", devices}}));
   std::vector<Mesh> meshes(list.count, mesh);
-  for (int32_t stage = 0; stage < list.count; ++stage) {
+  for (StageId stage{0}; stage < list.count; ++stage) {
     if (list.entries.has_value() && (*list.entries)[stage].mesh.has_value()) {
       meshes[stage] = *(*list.entries)[stage].mesh;
     }
@@ -328,7 +328,7 @@ absl::Status WriteStagedTrace(const std::string& path,
 
 void PrintStages(const StagedModule& staged) {
   const StagedStep& step = staged.step;
-  for (int32_t stage = 0; stage < step.stages; ++stage) {
+  for (StageId stage{0}; stage < step.stages; ++stage) {
     std::string programs;
     for (const StageProgram& program : step.programs) {
       if (program.stage != stage) continue;

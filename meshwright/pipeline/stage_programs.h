@@ -21,6 +21,7 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/microbatch/micro_batches.h"
 #include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_id.h"
 #include "meshwright/pipeline/stage_sums.h"
 
 namespace meshwright {
@@ -42,7 +43,7 @@ struct StageInput {
 struct StageProgram {
   enum class Kind : uint8_t { kForward, kInput, kWeight, kApply, kStart };
   Kind kind = Kind::kForward;
-  int32_t stage = 0;
+  StageId stage;
   int32_t round = 0;  // Of kApply.
   Module module;
   std::vector<StageInput> inputs;  // By parameter.
@@ -63,7 +64,7 @@ struct StageValue {
 struct StageAccumulator {
   Shape shape;
   Reduction reduction = Reduction::kSum;
-  int32_t stage = 0;
+  StageId stage;
 };
 
 struct StagedStep {
@@ -77,7 +78,7 @@ struct StagedStep {
   // By leaf array of the step's parameters: the stage that holds it. A
   // parameter that other stages use, too, is sent to them once per step or, if
   // it is data, given to each.
-  std::vector<int32_t> homes;
+  std::vector<StageId> homes;
   // By leaf of the step's root: kValue or kParameter.
   std::vector<StageInput> outputs;
   std::vector<NextValue> state;
@@ -88,7 +89,7 @@ struct StageOptions {
   // By instruction id of the micro-batch program: the stage of forward
   // instructions, kNoStage for the rest. Ignored but for nodes of
   // GraphOf(phase).
-  std::vector<int32_t> forward;
+  std::vector<StageId> forward;
   // Which outputs are next values of which parameters.
   std::vector<NextValue> state;
   // W separate from I where possible; otherwise both are one program, kInput.

@@ -49,7 +49,7 @@ SplitPoints ForwardPoints(const Module& module, int64_t loss, int32_t stages) {
     total += done.flops + done.transcendentals;
   }
   std::vector<double> boundaries;
-  for (int32_t stage = 1; stage < stages; ++stage) {
+  for (StageId stage{1}; stage < stages; ++stage) {
     boundaries.push_back(static_cast<double>(stage) / stages);
   }
   SplitPoints points;

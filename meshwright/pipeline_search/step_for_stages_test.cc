@@ -53,11 +53,11 @@ TEST(EvenStagesTest, SegmentsStayTogether) {
     const auto stages =
         EvenStages(module, *step, {.capacity = {1, 1, 1}}, recompute);
     EXPECT_TRUE(stages.ok()) << stages.status();
-    std::map<std::string, int32_t> stage_of;
+    std::map<std::string, StageId> stage_of;
     for (const auto& one : step->micro_batch().entry()->instructions()) {
       stage_of[one->name] = stages->forward[one->id];
     }
-    std::map<int32_t, std::set<int32_t>> by_segment;
+    std::map<int32_t, std::set<StageId>> by_segment;
     for (const auto& one : module.entry()->instructions()) {
       const int32_t segment = segments.segment_of[one->id];
       const auto stage = stage_of.find(one->name);

@@ -151,7 +151,7 @@ class StageLowering {
                         TakeApart(Split(), AnalyzeRoles(Split()),
                                   {.count = plan_.micro_batches,
                                    .row_blocks = plan_.row_blocks}));
-    MW_ASSIGN_OR_RETURN(std::vector<int32_t> forward,
+    MW_ASSIGN_OR_RETURN(std::vector<StageId> forward,
                         StagesOf(*plan_.pipeline, *step.micro_batch().entry()));
     result_.timetable = plan_.pipeline->timetable;
     MW_ASSIGN_OR_RETURN(

@@ -83,7 +83,7 @@ absl::StatusOr<const StepWork*> StageEstimator::WorkOf(Ranks ranks,
   const int64_t count = ranks[0]->setting().micro_batches;
   std::vector<int64_t> devices;
   std::vector<double> capacity;
-  for (int32_t stage = 0; stage < stages.count; ++stage) {
+  for (StageId stage{0}; stage < stages.count; ++stage) {
     devices.push_back(DevicesOf(ranks, stage % stages.ranks));
     capacity.push_back(static_cast<double>(devices.back()) /
                        static_cast<double>(DevicesOf(ranks, 0)));
@@ -172,7 +172,7 @@ absl::StatusOr<PipelineCosts> StageEstimator::CostsOf(Ranks ranks,
   const Setting& setting = ranks[0]->setting();
   MW_ASSIGN_OR_RETURN(const WholeWork* whole, WholeWorkOf(ranks));
   PipelineCosts costs;
-  for (int32_t stage = 0; stage < setting.stages.count; ++stage) {
+  for (StageId stage{0}; stage < setting.stages.count; ++stage) {
     const PlanCandidate& found = *OfRank(ranks, stage % setting.stages.ranks);
     costs.stages.push_back(CostOf(found.plan().time,
                                   static_cast<double>(setting.micro_batches),
@@ -202,8 +202,8 @@ void StageEstimator::AddEdges(Ranks ranks, const StepWork& work,
   for (int32_t rank = 0; rank < stages.ranks; ++rank) {
     first_device.push_back(first_device.back() + DevicesOf(ranks, rank));
   }
-  const auto seconds = [&](int32_t from, int32_t to, int64_t bytes) {
-    const auto devices = [&](int32_t stage) {
+  const auto seconds = [&](StageId from, StageId to, int64_t bytes) {
+    const auto devices = [&](StageId stage) {
       const int32_t rank = stage % stages.ranks;
       return StageDevices{first_device[rank], DevicesOf(ranks, rank)};
     };

@@ -243,7 +243,7 @@ void Rebalance(const PlanTask& task, StageCandidate& candidate,
     StageCandidate moved = candidate;
     moved.pace.resize(written.forward.size(), 1);
     for (size_t i = 0; i < written.forward.size(); ++i) {
-      const int32_t stage = written.forward[i];
+      const StageId stage = written.forward[i];
       if (stage < 0 || written.counted[stage] <= 0) continue;
       moved.pace[i] *=
           SecondsOf(pipeline.stages[stage]) / written.counted[stage];

@@ -44,7 +44,7 @@ absl::Status CheckPrograms(const Job& job) {
     }
     for (const StageInput& input : program.inputs) {
       MW_RETURN_IF_ERROR(CheckInput(input, job));
-      const std::pair<int64_t, int32_t> key = {input.index, program.stage};
+      const std::pair<int64_t, StageId> key = {input.index, program.stage};
       const bool is_laid_out = input.kind == StageInput::Kind::kMicroBatch ||
                                (input.kind == StageInput::Kind::kParameter
                                     ? job.layout.parameters.contains(key)

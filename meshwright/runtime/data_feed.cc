@@ -112,7 +112,7 @@ absl::Status DataFeed::FindPieces() {
   return absl::OkStatus();
 }
 
-absl::Status DataFeed::FindPieces(int64_t parameter, int32_t stage) {
+absl::Status DataFeed::FindPieces(int64_t parameter, StageId stage) {
   const Job& job = *where_.job;
   const Sharding& sharding = job.layout.parameters.at({parameter, stage});
   const Mesh& mesh = job.layout.meshes[stage];

@@ -117,10 +117,10 @@ absl::StatusOr<InitJob> MakeInitJob(const Module& init,
     own.parameters.push_back(
         {.name = roles.parameters[parameter->attributes->parameter_number].name,
          .shape = parameter->shape});
-    own.step.homes.push_back(0);
+    own.step.homes.emplace_back(0);
   }
   std::vector<InitPiece> in_order;
-  for (int32_t stage = 0; stage < job.step.stages; ++stage) {
+  for (StageId stage{0}; stage < job.step.stages; ++stage) {
     std::vector<InitPiece> here;
     for (const InitPiece& piece : pieces) {
       if (job.step.homes[piece.parameter] == stage) here.push_back(piece);

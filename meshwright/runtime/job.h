@@ -53,7 +53,7 @@ struct Job {
   bool SpansWorkers() const;
   int64_t device_count() const;  // Of all ranks.
   // The stage that holds output `index`.
-  int32_t StageOfOutput(int64_t index) const;
+  StageId StageOfOutput(int64_t index) const;
   // The sharding of output `index` there.
   const Sharding& ShardingOfOutput(int64_t index) const;
   // The dimension that is divided among micro-batches.

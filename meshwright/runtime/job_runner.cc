@@ -284,7 +284,7 @@ JobRunner::ArrayAt JobRunner::PlaceOf(ShardAt::Kind kind, int64_t index) const {
     return job_.parameters[parameter].shape.element_type;
   };
   if (kind == ShardAt::Kind::kState) {
-    const int32_t stage = job_.step.homes[index];
+    const StageId stage = job_.step.homes[index];
     return {.sharding = &job_.layout.parameters.at({index, stage}),
             .mesh = &job_.layout.meshes[stage],
             .type = type_of(index)};

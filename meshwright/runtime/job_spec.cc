@@ -109,7 +109,7 @@ StageShardings Read(
     const google::protobuf::RepeatedPtrField<proto::JobLayout>& layouts) {
   StageShardings shardings;
   for (const proto::JobLayout& layout : layouts) {
-    Sharding& sharding = shardings[{layout.index(), layout.stage()}];
+    Sharding& sharding = shardings[{layout.index(), StageId(layout.stage())}];
     sharding.reduction = Narrow<Reduction>(layout.reduction());
     for (const int32_t axis : layout.pending()) {
       sharding.pending.push_back(Narrow<AxisId>(axis));
@@ -134,7 +134,7 @@ StagedStep ReadStep(const proto::JobSpec& from) {
   for (const proto::JobProgram& program : from.programs()) {
     StageProgram& read = step.programs.emplace_back(
         StageProgram{.kind = Narrow<StageProgram::Kind>(program.kind()),
-                     .stage = program.stage(),
+                     .stage = StageId(program.stage()),
                      .round = program.round(),
                      .module = Module("")});
     for (const proto::JobInput& input : program.inputs()) {
@@ -154,9 +154,9 @@ StagedStep ReadStep(const proto::JobSpec& from) {
     step.accumulators.push_back(
         {.shape = Read(accumulator.shape()),
          .reduction = Narrow<Reduction>(accumulator.reduction()),
-         .stage = accumulator.stage()});
+         .stage = StageId(accumulator.stage())});
   }
-  step.homes.assign(from.homes().begin(), from.homes().end());
+  for (const int32_t home : from.homes()) step.homes.emplace_back(home);
   for (const proto::JobInput& output : from.outputs()) {
     step.outputs.push_back(Read(output));
   }

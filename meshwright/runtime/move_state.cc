@@ -68,7 +68,7 @@ bool JobRunner::CanShare(const JobRunner& other,
       job_.padding != other.job_.padding) {
     return false;
   }
-  const int32_t home = other.job_.step.homes[pair.from];
+  const StageId home = other.job_.step.homes[pair.from];
   const Sharding& from = other.job_.layout.parameters.at({pair.from, home});
   return std::ranges::all_of(job_.layout.parameters, [&](const auto& one) {
     const auto& [parameter, stage] = one.first;

@@ -247,7 +247,7 @@ TEST(StageChoiceTest, StagesRematerialise) {
   request.recompute = Recompute::kFull;
   const Plan again = plan();
   EXPECT_EQ(again.recompute, Recompute::kFull);
-  for (int stage = 0; stage < 2; ++stage) {
+  for (StageId stage{0}; stage < 2; ++stage) {
     EXPECT_LT(again.pipeline->stages[stage].held_bytes,
               kept.pipeline->stages[stage].held_bytes / 2)
         << stage;
