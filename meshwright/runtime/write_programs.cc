@@ -8,7 +8,7 @@
 #include "meshwright/expand/expand.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
-#include "meshwright/program_passes/cross_process.h"
+#include "meshwright/crossing/cross_process.h"
 #include "meshwright/runtime/collective_options.h"
 
 namespace meshwright {

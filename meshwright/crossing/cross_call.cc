@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/cross_call.h"
+#include "meshwright/crossing/cross_call.h"
 
 #include <array>
 

@@ -7,8 +7,8 @@
 // converted before the call and back after it, and take a byte each on the way.
 // Sums of integers wrap alike in the wider type; those of floats are rounded
 // once.
-#ifndef MESHWRIGHT_PROGRAM_PASSES_WIRE_TYPE_H_
-#define MESHWRIGHT_PROGRAM_PASSES_WIRE_TYPE_H_
+#ifndef MESHWRIGHT_CROSSING_WIRE_TYPE_H_
+#define MESHWRIGHT_CROSSING_WIRE_TYPE_H_
 
 #include "meshwright/base/element_type.h"
 #include "meshwright/hlo/shape.h"
@@ -24,4 +24,4 @@ Shape WireShape(Shape shape, bool reduces);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_WIRE_TYPE_H_
+#endif  // MESHWRIGHT_CROSSING_WIRE_TYPE_H_

@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/wire_type.h"
+#include "meshwright/crossing/wire_type.h"
 
 namespace meshwright {
 

@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/cross_groups.h"
+#include "meshwright/crossing/cross_groups.h"
 
 #include <algorithm>
 #include <map>

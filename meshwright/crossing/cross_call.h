@@ -9,8 +9,8 @@
 // and, after the arrays, one more operand, the device number u32[], which is
 // also one more result: an instruction that uses that result comes after the
 // call.
-#ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
-#define MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_CALL_H_
+#define MESHWRIGHT_CROSSING_CROSS_CALL_H_
 
 #include <cstdint>
 #include <string>
@@ -93,4 +93,4 @@ absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> ParseCrossPairs(
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_CALL_H_

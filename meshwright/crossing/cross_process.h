@@ -27,14 +27,14 @@
 // before is done. In straight-line code control dependences enforce that; loops
 // and conditionals receive the device number that the preceding call returned,
 // and pass one on (cross_frame.h).
-#ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
-#define MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_PROCESS_H_
+#define MESHWRIGHT_CROSSING_CROSS_PROCESS_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "meshwright/crossing/cross_groups.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/program_passes/cross_groups.h"
 
 namespace meshwright {
 
@@ -57,4 +57,4 @@ absl::StatusOr<uint32_t> CrossTagCount(const Module& program,
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_PROCESS_H_

@@ -1,7 +1,7 @@
 // Builds the instructions that a process's part of a program has in addition to
 // those of the program.
-#ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_BUILDER_H_
-#define MESHWRIGHT_PROGRAM_PASSES_CROSS_BUILDER_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_BUILDER_H_
+#define MESHWRIGHT_CROSSING_CROSS_BUILDER_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ class CrossBuilder {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_CROSS_BUILDER_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_BUILDER_H_

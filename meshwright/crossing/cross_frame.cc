@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/cross_frame.h"
+#include "meshwright/crossing/cross_frame.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // Which collectives of a program span processes, and which processes.
-#ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_GROUPS_H_
-#define MESHWRIGHT_PROGRAM_PASSES_CROSS_GROUPS_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_GROUPS_H_
+#define MESHWRIGHT_CROSSING_CROSS_GROUPS_H_
 
 #include <cstdint>
 #include <vector>
@@ -44,4 +44,4 @@ absl::StatusOr<std::vector<std::vector<int>>> ProcessGroupsOf(
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_CROSS_GROUPS_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_GROUPS_H_

@@ -6,15 +6,15 @@
 // device number, which every call takes and returns, is passed as one more
 // element of their tuples. (XLA preserves control dependences of a custom call,
 // but not those of instructions that it transforms.)
-#ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_FRAME_H_
-#define MESHWRIGHT_PROGRAM_PASSES_CROSS_FRAME_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_FRAME_H_
+#define MESHWRIGHT_CROSSING_CROSS_FRAME_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/crossing/cross_builder.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/program_passes/cross_builder.h"
 
 namespace meshwright {
 
@@ -52,4 +52,4 @@ struct CrossFrame {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_CROSS_FRAME_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_FRAME_H_

@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/cross_builder.h"
+#include "meshwright/crossing/cross_builder.h"
 
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/cross_process.h"
+#include "meshwright/crossing/cross_process.h"
 
 #include <algorithm>
 #include <string>
@@ -9,11 +9,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/program_passes/cross_builder.h"
-#include "meshwright/program_passes/cross_call.h"
-#include "meshwright/program_passes/cross_call_of.h"
-#include "meshwright/program_passes/cross_frame.h"
-#include "meshwright/program_passes/wire_type.h"
+#include "meshwright/crossing/cross_builder.h"
+#include "meshwright/crossing/cross_call.h"
+#include "meshwright/crossing/cross_call_of.h"
+#include "meshwright/crossing/cross_frame.h"
+#include "meshwright/crossing/wire_type.h"
 
 namespace meshwright {
 namespace {

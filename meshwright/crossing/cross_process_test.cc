@@ -1,4 +1,4 @@
-#include "meshwright/program_passes/cross_process.h"
+#include "meshwright/crossing/cross_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/crossing/cross_call.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/hlo/read_text.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/program_passes/cross_call.h"
 
 namespace meshwright {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-Module Read(absl::string_view text) {
+Module ReadProgram(absl::string_view text) {
   auto module = ReadModuleText(absl::StrCat(R"(
     HloModule m
     add {
@@ -38,14 +38,15 @@ Module Read(absl::string_view text) {
 
 Module Lower(absl::string_view text, const ProcessPlace& place,
              uint32_t first_tag = 0) {
-  auto module = LowerForProcess(Read(text), place, /*job=*/7, first_tag);
+  auto module = LowerForProcess(ReadProgram(text), place, /*job=*/7, first_tag);
   EXPECT_TRUE(module.ok()) << module.status();
   EXPECT_EQ(Verify(*module), absl::OkStatus()) << ToString(*module);
   return *std::move(module);
 }
 
 std::string Error(absl::string_view text, const ProcessPlace& place) {
-  return std::string(LowerForProcess(Read(text), place, 7).status().message());
+  return std::string(
+      LowerForProcess(ReadProgram(text), place, 7).status().message());
 }
 
 const Instruction* Find(const Module& module, absl::string_view name) {
@@ -227,12 +228,12 @@ TEST(CrossProcessTest, CallsComeInOneOrder) {
   // Who wanted the loop's result gets it as it was.
   EXPECT_EQ(module.entry()->root()->operands[0]->shape.ToString(),
             "(s32[], f32[4])");
-  EXPECT_EQ(*CrossTagCount(Read(kLoop), {.process_of = {0, 1}}), 5);
-  EXPECT_EQ(*CrossTagCount(Read(kLoop), {.process_of = {1, 1}}), 0);
+  EXPECT_EQ(*CrossTagCount(ReadProgram(kLoop), {.process_of = {0, 1}}), 5);
+  EXPECT_EQ(*CrossTagCount(ReadProgram(kLoop), {.process_of = {1, 1}}), 0);
 }
 
 TEST(CrossProcessTest, ProcessesThatMeetAreKnownAhead) {
-  const Module module = Read(R"(
+  const Module module = ReadProgram(R"(
     ENTRY main {
       x = f32[8] parameter(0)
       all = f32[8] all-reduce(x), replica_groups={}, to_apply=add

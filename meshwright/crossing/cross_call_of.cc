@@ -1,11 +1,11 @@
-#include "meshwright/program_passes/cross_call_of.h"
+#include "meshwright/crossing/cross_call_of.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/program_passes/wire_type.h"
+#include "meshwright/crossing/wire_type.h"
 #include "meshwright/wire/reduce.h"
 
 namespace meshwright {

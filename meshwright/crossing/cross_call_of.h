@@ -1,13 +1,13 @@
 // Translates a collective of HLO into the call that replaces it.
-#ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_OF_H_
-#define MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_OF_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_CALL_OF_H_
+#define MESHWRIGHT_CROSSING_CROSS_CALL_OF_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "meshwright/crossing/cross_call.h"
+#include "meshwright/crossing/cross_groups.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/program_passes/cross_call.h"
-#include "meshwright/program_passes/cross_groups.h"
 
 namespace meshwright {
 
@@ -20,4 +20,4 @@ absl::StatusOr<CrossCall> CrossCallOf(const Instruction& instruction,
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_OF_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_CALL_OF_H_
