@@ -339,7 +339,7 @@ void PrintStages(const StagedModule& staged) {
       const StageProgram& from = step.programs[value.program];
       if (from.stage != stage) continue;
       std::set<int32_t> to;
-      for (const int32_t user : value.users) {
+      for (const ProgramId user : value.users) {
         if (step.programs[user].stage != stage) {
           to.insert(step.programs[user].stage);
         }

@@ -118,7 +118,7 @@ class Layouter {
   // Whether one program of the same stage uses the value, and nothing else
   // does.
   bool StaysFor(int32_t value, StageId stage) const {
-    const std::vector<int32_t>& users = step_.values[value].users;
+    const std::vector<ProgramId>& users = step_.values[value].users;
     return users.size() == 1 && step_.programs[users[0]].stage == stage &&
            !is_output_.contains(value);
   }

@@ -227,11 +227,11 @@ class Stager {
                         .index = argument.index,
                         .batch_dim = argument.batch_dim};
     };
-    std::vector<int32_t> numbers(cut.programs.size(), -1);
+    std::vector<ProgramId> numbers(cut.programs.size(), ProgramId(-1));
     for (size_t i = 0; i < cut.programs.size(); ++i) {
       CutProgram& program = cut.programs[i];
       if (program.results.empty()) continue;
-      numbers[i] = static_cast<int32_t>(step_.programs.size());
+      numbers[i] = ProgramId(step_.programs.size());
       StageProgram& taken = step_.programs.emplace_back(
           StageProgram{.kind = slots[i].kind,
                        .stage = slots[i].stage,
@@ -406,11 +406,10 @@ class Stager {
                                              accumulator.shape.element_type),
                             accumulator.shape.dimensions));
       start.results.push_back(static_cast<int32_t>(step_.values.size()));
-      step_.values.push_back(
-          {.name = firsts.back()->name,
-           .shape = accumulator.shape,
-           .program = static_cast<int32_t>(step_.programs.size()),
-           .accumulator = static_cast<int64_t>(i)});
+      step_.values.push_back({.name = firsts.back()->name,
+                              .shape = accumulator.shape,
+                              .program = ProgramId(step_.programs.size()),
+                              .accumulator = static_cast<int64_t>(i)});
     }
     if (firsts.empty()) return;
     entry->set_root(builder.Tuple(std::move(firsts)));

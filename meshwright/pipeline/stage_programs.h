@@ -53,11 +53,14 @@ struct StageProgram {
   std::string Name() const;
 };
 
+// The index of a program in StagedStep::programs.
+using ProgramId = StrongId<struct ProgramIdTag>;
+
 struct StageValue {
   std::string name;  // Of the instruction that computes it.
   Shape shape;
-  int32_t program = 0;                 // That computes it.
-  std::vector<int32_t> users;          // Programs that need it.
+  ProgramId program;                   // That computes it.
+  std::vector<ProgramId> users;        // Programs that need it.
   std::optional<int64_t> accumulator;  // Whose next value it is, if any.
 };
 

@@ -156,7 +156,7 @@ class Predictor {
       const StageProgram& maker = step_.programs[value.program];
       if (value.accumulator.has_value()) continue;
       std::map<StageId, bool> stages;  // By stage: whether W uses it.
-      for (const int32_t user : value.users) {
+      for (const ProgramId user : value.users) {
         const StageProgram& program = step_.programs[user];
         if (program.kind != Kind::kInput && program.kind != Kind::kWeight) {
           continue;
@@ -200,7 +200,7 @@ class Predictor {
       const StageProgram& from = step_.programs[value.program];
       if (from.kind == Kind::kApply || from.kind == Kind::kStart) continue;
       std::set<StageId> to;
-      for (const int32_t user : value.users) {
+      for (const ProgramId user : value.users) {
         if (step_.programs[user].stage != from.stage) {
           to.insert(step_.programs[user].stage);
         }

@@ -96,7 +96,8 @@ std::vector<SentValue> SentValues(const StagedStep& step) {
     const StageProgram& maker = step.programs[value.program];
     if (maker.kind == Kind::kApply || maker.kind == Kind::kStart) continue;
     std::set<StageId> to;
-    for (const int32_t user : value.users) to.insert(step.programs[user].stage);
+    for (const ProgramId user : value.users)
+      to.insert(step.programs[user].stage);
     to.erase(maker.stage);
     for (const StageId stage : to) {
       sent.push_back({value.name, value.shape, maker.stage, stage});

@@ -59,7 +59,7 @@ absl::Status CheckPrograms(const Job& job) {
   }
   for (const StageValue& value : step.values) {
     if (!IsIndex(value.program, step.programs)) return Wrong("value");
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (!IsIndex(user, step.programs)) return Wrong("user");
     }
     if (value.accumulator.has_value() &&

@@ -40,7 +40,7 @@ Routes RoutesOf(const Job& job) {
   };
   for (size_t i = 0; i < step.values.size(); ++i) {
     const StageValue& value = step.values[i];
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       send(Kind::kValue, layout.values, value.shape, static_cast<int64_t>(i),
            step.programs[value.program].stage, step.programs[user].stage);
     }

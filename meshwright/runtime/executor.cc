@@ -122,7 +122,7 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
                         ? options_.cache->Compile(client, source, compile)
                         : client.Compile(source, compile);
     if (!compiled.ok()) {
-      return ErrorOf(job(), static_cast<int32_t>(i), compiled.status());
+      return ErrorOf(job(), ProgramId(i), compiled.status());
     }
     made = *std::move(compiled);
   }

@@ -132,7 +132,7 @@ absl::StatusOr<InitJob> MakeInitJob(const Module& init,
     StageProgram program{.kind = StageProgram::Kind::kApply,
                          .stage = stage,
                          .module = Module(module.name())};
-    const auto number = static_cast<int32_t>(made.programs.size());
+    const ProgramId number(made.programs.size());
     for (const InitPiece& piece : here) {
       const Sharding& sharding =
           job.layout.parameters.at({piece.parameter, stage});

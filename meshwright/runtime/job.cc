@@ -170,7 +170,7 @@ absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job) {
   return absl::OkStatus();
 }
 
-absl::Status ErrorOf(const Job& job, int32_t program,
+absl::Status ErrorOf(const Job& job, ProgramId program,
                      const absl::Status& error) {
   if (job.step.programs.size() == 1) return error;
   return Annotate(error, job.step.programs[program].Name());

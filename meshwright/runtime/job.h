@@ -100,7 +100,7 @@ absl::Status CheckJob(const Job& job);
 absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job);
 
 // What went wrong with a program; names the program if the job has several.
-absl::Status ErrorOf(const Job& job, int32_t program,
+absl::Status ErrorOf(const Job& job, ProgramId program,
                      const absl::Status& error);
 
 }  // namespace meshwright

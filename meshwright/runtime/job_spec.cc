@@ -70,7 +70,7 @@ void WriteStep(const StagedStep& step,
     written->set_name(value.name);
     Write(value.shape, written->mutable_shape());
     written->set_program(value.program);
-    for (const int32_t user : value.users) written->add_users(user);
+    for (const ProgramId user : value.users) written->add_users(user);
     if (value.accumulator.has_value()) {
       written->set_accumulator(*value.accumulator);
     }
@@ -146,8 +146,8 @@ StagedStep ReadStep(const proto::JobSpec& from) {
     StageValue& read = step.values.emplace_back();
     read.name = value.name();
     read.shape = Read(value.shape());
-    read.program = value.program();
-    read.users.assign(value.users().begin(), value.users().end());
+    read.program = ProgramId(value.program());
+    for (const int32_t user : value.users()) read.users.emplace_back(user);
     if (value.has_accumulator()) read.accumulator = value.accumulator();
   }
   for (const proto::JobAccumulator& accumulator : from.accumulators()) {

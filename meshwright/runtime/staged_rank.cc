@@ -48,7 +48,7 @@ absl::Status StagedRank::Run(const std::vector<Action>& row) {
     }
     Log(program.Name());
     began_.reset();
-    MW_RETURN_IF_ERROR(RunProgram(static_cast<int32_t>(i), 0));
+    MW_RETURN_IF_ERROR(RunProgram(ProgramId(i), 0));
     record_.actions.push_back(
         {.action = {.stage = program.stage, .kind = ActionKind::kApply},
          .begin = *began_,
@@ -182,13 +182,13 @@ absl::Status StagedRank::RunKind(ProgramKind kind, StageId stage,
   const std::vector<StageProgram>& programs = programs_.job.step.programs;
   for (size_t i = 0; i < programs.size(); ++i) {
     if (programs[i].kind == kind && programs[i].stage == stage) {
-      return RunProgram(static_cast<int32_t>(i), micro_batch);
+      return RunProgram(ProgramId(i), micro_batch);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
+absl::Status StagedRank::RunProgram(ProgramId number, int64_t micro_batch) {
   const StageProgram& program = programs_.job.step.programs[number];
   std::vector<SharedArray> arrays;  // Alive until the program has run.
   const size_t devices = programs_.own[program.stage].size();
@@ -293,7 +293,7 @@ absl::StatusOr<SharedArray> StagedRank::Receive(const Key& key) {
 
 int64_t StagedRank::UsesOn(int64_t value, StageId stage) const {
   return std::ranges::count_if(
-      programs_.job.step.values[value].users, [&](int32_t user) {
+      programs_.job.step.values[value].users, [&](ProgramId user) {
         return programs_.job.step.programs[user].stage == stage;
       });
 }
@@ -309,7 +309,7 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
     return absl::OkStatus();
   }
   std::set<StageId> stages;
-  for (const int32_t user : made.users) {
+  for (const ProgramId user : made.users) {
     stages.insert(step.programs[user].stage);
   }
   for (const StageId to : stages) {

@@ -77,7 +77,7 @@ class StagedRank {
   };
   // A program that was started, and on each device an event.
   struct Started {
-    int32_t program = 0;
+    ProgramId program;
     std::vector<EventPtr> done;
   };
 
@@ -89,7 +89,7 @@ class StagedRank {
   void Log(const std::string& what);
   absl::Status RunKind(StageProgram::Kind kind, StageId stage,
                        int64_t micro_batch);
-  absl::Status RunProgram(int32_t program, int64_t micro_batch);
+  absl::Status RunProgram(ProgramId program, int64_t micro_batch);
   absl::Status SendAccumulators();
   absl::StatusOr<SharedArray> Input(const StageInput& input,
                                     const StageProgram& program,

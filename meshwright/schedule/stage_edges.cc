@@ -11,7 +11,7 @@ std::vector<StageEdge> EdgesOf(const StagedStep& step) {
   for (const StageValue& value : step.values) {
     const StageProgram& from = step.programs[value.program];
     if (from.kind == StageProgram::Kind::kApply) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       const StageId to = step.programs[user].stage;
       if (to != from.stage) pairs.insert(std::minmax(from.stage, to));
     }

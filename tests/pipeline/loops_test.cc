@@ -51,7 +51,7 @@ int64_t ResidualBytes(const StagedStep& step) {
   for (const StageValue& value : step.values) {
     const StageProgram& from = step.programs[value.program];
     if (from.kind != ProgramKind::kForward) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       const StageProgram& to = step.programs[user];
       if (to.stage == from.stage && to.kind != ProgramKind::kForward) {
         bytes += ByteSize(value.shape);
@@ -97,7 +97,7 @@ TEST_P(ScannedZooTest, StagesMeetInOneActivation) {
   for (const StageValue& value : loops.staged.values) {
     const StageProgram& from = loops.staged.programs[value.program];
     if (from.kind == ProgramKind::kApply) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (loops.staged.programs[user].stage == from.stage) continue;
       crossing.insert(value.name);
       EXPECT_EQ(value.shape.dimensions.back(), 64) << value.name;
@@ -142,7 +142,7 @@ TEST(LoopPipelineTest, TheNormOfAllLayersTakesScalars) {
   for (const StageValue& value : loops.staged.values) {
     const StageProgram& from = loops.staged.programs[value.program];
     if (from.kind != ProgramKind::kApply) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (loops.staged.programs[user].stage == from.stage) continue;
       EXPECT_LE(ElementCount(value.shape), 7) << value.name;
     }

@@ -42,7 +42,7 @@ absl::Status Run(const std::string& path, int32_t stages, int64_t count) {
             << " programs\n";
   for (const StageValue& value : staged.values) {
     const StageProgram& from = staged.programs[value.program];
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       const StageProgram& to = staged.programs[user];
       if (to.stage == from.stage) continue;
       std::cout << from.Name() << " -> " << to.Name() << " " << value.name
