@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "meshwright/partition/repeated_ops.h"
+#include "meshwright/analysis/repeated_ops.h"
 #include "meshwright/solve/min_cut.h"
 
 namespace meshwright {

@@ -1,7 +1,7 @@
-#include "meshwright/partition/repeated_ops.h"
+#include "meshwright/analysis/repeated_ops.h"
 
 #include "gtest/gtest.h"
-#include "meshwright/partition/small_step_for_test.h"
+#include "meshwright/analysis/small_step_for_test.h"
 
 namespace meshwright {
 namespace {

@@ -1,6 +1,6 @@
 // Hand-written computations for tests of cutting modules.
-#ifndef MESHWRIGHT_PARTITION_SMALL_STEP_FOR_TEST_H_
-#define MESHWRIGHT_PARTITION_SMALL_STEP_FOR_TEST_H_
+#ifndef MESHWRIGHT_ANALYSIS_SMALL_STEP_FOR_TEST_H_
+#define MESHWRIGHT_ANALYSIS_SMALL_STEP_FOR_TEST_H_
 
 #include <memory>
 #include <string>
@@ -82,4 +82,4 @@ class SmallStep {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PARTITION_SMALL_STEP_FOR_TEST_H_
+#endif  // MESHWRIGHT_ANALYSIS_SMALL_STEP_FOR_TEST_H_

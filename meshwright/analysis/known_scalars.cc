@@ -1,4 +1,4 @@
-#include "meshwright/partition/known_scalars.h"
+#include "meshwright/analysis/known_scalars.h"
 
 #include <algorithm>
 

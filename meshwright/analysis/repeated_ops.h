@@ -5,8 +5,8 @@
 //   y = tanh(x)
 //   t = barrier(x, g)        x, once g is available
 //   z = tanh(t.0)            rematerialises y
-#ifndef MESHWRIGHT_PARTITION_REPEATED_OPS_H_
-#define MESHWRIGHT_PARTITION_REPEATED_OPS_H_
+#ifndef MESHWRIGHT_ANALYSIS_REPEATED_OPS_H_
+#define MESHWRIGHT_ANALYSIS_REPEATED_OPS_H_
 
 #include <cstdint>
 #include <vector>
@@ -22,4 +22,4 @@ std::vector<int32_t> FirstIdentical(const Computation& computation);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PARTITION_REPEATED_OPS_H_
+#endif  // MESHWRIGHT_ANALYSIS_REPEATED_OPS_H_

@@ -1,8 +1,8 @@
 // Integers in a loop's body that follow from the iteration number.
 //
 //   i = 3, 4, 5, ...    select(n - i < 0, 2 * n - i, n - i)    // known, too
-#ifndef MESHWRIGHT_PARTITION_KNOWN_SCALARS_H_
-#define MESHWRIGHT_PARTITION_KNOWN_SCALARS_H_
+#ifndef MESHWRIGHT_ANALYSIS_KNOWN_SCALARS_H_
+#define MESHWRIGHT_ANALYSIS_KNOWN_SCALARS_H_
 
 #include <cstdint>
 #include <optional>
@@ -38,4 +38,4 @@ class KnownScalars {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_PARTITION_KNOWN_SCALARS_H_
+#endif  // MESHWRIGHT_ANALYSIS_KNOWN_SCALARS_H_

@@ -1,4 +1,4 @@
-#include "meshwright/partition/repeated_ops.h"
+#include "meshwright/analysis/repeated_ops.h"
 
 #include <algorithm>
 #include <numeric>
