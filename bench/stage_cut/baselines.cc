@@ -50,7 +50,7 @@ std::vector<std::pair<int32_t, int32_t>> Layers(
 
 }  // namespace
 
-std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
+std::optional<std::vector<StageId>> UniformLayers(const PipelineStep& step,
                                                   const StepGraph& graph,
                                                   int32_t stages) {
   std::vector<int32_t> contractions;
@@ -69,16 +69,16 @@ std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
   const auto count = static_cast<int32_t>(layers.size());
   if (count < stages) return std::nullopt;
   const StageLimits two = StageLimits::Even(2, 0);
-  std::vector<int32_t> result(graph.graph.nodes.size());
+  std::vector<StageId> result(graph.graph.nodes.size());
   int32_t layer = 0;
-  for (int32_t stage = 0; stage + 1 < stages; ++stage) {
+  for (StageId stage{0}; stage + 1 < stages; ++stage) {
     layer += count / stages + (stage < count % stages ? 1 : 0);
     int64_t fewest = std::numeric_limits<int64_t>::max();
     int32_t best = 0;
     for (int32_t begin = layers[layer - 1].second + 1;
          begin <= layers[layer].first; ++begin) {
-      std::vector<int32_t> parts(result.size());
-      std::fill(parts.begin() + begin, parts.end(), 1);
+      std::vector<StageId> parts(result.size());
+      std::fill(parts.begin() + begin, parts.end(), StageId(1));
       const int64_t bytes = CostOf(graph.graph, two, parts).cut_bytes;
       if (bytes < fewest) {
         fewest = bytes;
@@ -90,7 +90,7 @@ std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
   return result;
 }
 
-std::vector<int32_t> LinearProgramme(const StageGraph& graph,
+std::vector<StageId> LinearProgramme(const StageGraph& graph,
                                      const StageLimits& limits) {
   const std::vector<NodeSet> sets = DownSetsInOrder(graph);
   std::vector<double> work;

@@ -16,14 +16,14 @@ namespace meshwright {
 // that does not come out even. Layers are what repeats; in a model that does
 // not repeat, every contraction is one. Between two layers the cut is where the
 // fewest bytes cross. Stages by node; none for fewer layers than stages.
-std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
+std::optional<std::vector<StageId>> UniformLayers(const PipelineStep& step,
                                                   const StepGraph& graph,
                                                   int32_t stages);
 
 // Of all contiguous cuts, one of the fewest bytes within 1 + the tolerance, or
 // with the least work on the bottleneck stage where that cannot be met
 // (tolerance 0: that alone).
-std::vector<int32_t> LinearProgramme(const StageGraph& graph,
+std::vector<StageId> LinearProgramme(const StageGraph& graph,
                                      const StageLimits& limits);
 
 }  // namespace meshwright

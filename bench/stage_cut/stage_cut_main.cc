@@ -38,7 +38,7 @@ absl::StatusOr<std::string> Ours(const StageGraph& graph, int32_t stages,
 }
 
 absl::StatusOr<std::string> Other(const StageGraph& graph, int32_t stages,
-                                  const std::vector<int32_t>& assigned) {
+                                  const std::vector<StageId>& assigned) {
   const CutCost cost = CostOf(graph, StageLimits::Even(stages, 0), assigned);
   MW_ASSIGN_OR_RETURN(const std::string ours,
                       Ours(graph, stages, cost.balance * (1 + 1e-9) - 1));

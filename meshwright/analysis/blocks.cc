@@ -50,7 +50,7 @@ class Builder {
 
   OpId ProducerOf(ValueId value) const { return graph_.values[value].producer; }
 
-  bool IsContraction(OpId op) const {
+  bool IsOfFamily(OpId op) const {
     return IsFamilyMember(graph_.ops[op], rules_[op]);
   }
 
@@ -203,7 +203,7 @@ class Builder {
   // Labels dimensions that a member introduces, such as those of a broadcast,
   // as its readers in the block label them. Contractions have all their labels.
   void Refine(OpId op, const std::vector<OpId>& readers) {
-    if (IsContraction(op)) return;
+    if (IsOfFamily(op)) return;
     FactorLabels labels = labels_[op];
     if (AddReaderLabels(op, origin_[op], readers, labels) &&
         !SplitsInStrides(rules_[op], labels)) {
@@ -215,7 +215,7 @@ class Builder {
   // also in the reader, even if it sums over them.
   void LabelReaders() {
     for (OpId i{0}; i < std::ssize(graph_.ops); ++i) {
-      if (!graph_.ops[i].live || !IsAssigned(i) || IsContraction(i)) continue;
+      if (!graph_.ops[i].live || !IsAssigned(i) || IsOfFamily(i)) continue;
       FactorLabels labels = labels_[i];
       if (AddOperandLabels(i, origin_[i], labels) &&
           !SplitsInStrides(rules_[i], labels)) {
@@ -311,7 +311,7 @@ class Builder {
       split.factor = labels[i];
       split.parts = std::gcd(split.parts, factor.size);
       if (factor.kind == FactorKind::kReduced) {
-        ++(IsContraction(member) ? split.contraction_sums : split.other_sums);
+        ++(IsOfFamily(member) ? split.contraction_sums : split.other_sums);
       }
       split.blocked = split.blocked || factor.kind == FactorKind::kWhole ||
                       factor.kind == FactorKind::kExchanged;

@@ -87,7 +87,7 @@ class TestGraph {
     std::vector<Rule> rules;
     for (const auto& instruction : computation_->instructions()) {
       rules.push_back(KindOf(*instruction) == OpKind::kParameter
-                          ? AlikeRule(instruction->shape.dimensions, 0)
+                          ? PointwiseRule(instruction->shape.dimensions, 0)
                           : RuleFor(*instruction));
     }
     return rules;

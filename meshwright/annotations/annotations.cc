@@ -26,7 +26,7 @@ absl::StatusOr<Annotations> ReadAnnotations(const Module& module,
   }
   result.parameters.resize(leaves);
   result.outputs.resize(Leaves(module.entry()->root()->shape).size());
-  result.alike = std::move(raw.alike);
+  result.sharding_groups = std::move(raw.sharding_groups);
   for (const RawAnnotation& item : raw.list) {
     MW_ASSIGN_OR_RETURN(Sharding sharding, OnMesh(item, mesh));
     if (IsAllFree(item)) continue;

@@ -40,7 +40,7 @@ struct Annotations {
   absl::flat_hash_map<const Instruction*, Annotation> instructions;
   // By group: the calls whose operands must have the same sharding, whichever
   // it is (sharding groups).
-  std::vector<std::vector<const Instruction*>> alike;
+  std::vector<std::vector<const Instruction*>> sharding_groups;
 };
 
 // kInvalidArgument, naming the tensor, if an annotation cannot be expressed on

@@ -115,9 +115,9 @@ TEST(AnnotationsTest, ValuesThatAreToBeSplitAlikeAreListed) {
   const Module shardy = ReadTestModule("alike.shardy.jax10");
   const auto annotations = ReadAnnotations(shardy, DataModel());
   ASSERT_TRUE(annotations.ok()) << annotations.status();
-  ASSERT_EQ(annotations->alike.size(), 1u);
+  ASSERT_EQ(annotations->sharding_groups.size(), 1u);
   std::vector<const Instruction*> values;
-  for (const Instruction* mark : annotations->alike[0]) {
+  for (const Instruction* mark : annotations->sharding_groups[0]) {
     values.push_back(mark->operands[0]);
   }
   EXPECT_THAT(values, ElementsAre(shardy.entry()->root()->operands[0],

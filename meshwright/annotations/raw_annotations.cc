@@ -79,7 +79,8 @@ class Collector {
     for (const auto& computation : module_.computations()) {
       MW_RETURN_IF_ERROR(CollectInstructions(*computation));
     }
-    for (auto& [id, group] : groups_) result_.alike.push_back(std::move(group));
+    for (auto& [id, group] : groups_)
+      result_.sharding_groups.push_back(std::move(group));
     return std::move(result_);
   }
 

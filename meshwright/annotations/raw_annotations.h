@@ -41,7 +41,7 @@ struct RawAnnotations {
   ShardyMeshes meshes;
   std::vector<RawAnnotation> list;
   // As in Annotations.
-  std::vector<std::vector<const Instruction*>> alike;
+  std::vector<std::vector<const Instruction*>> sharding_groups;
 };
 
 // kInvalidArgument, naming the tensor, for annotations that cannot be parsed

@@ -60,7 +60,8 @@ void Complete(Annotations& given, const Annotations& more) {
   for (const auto& [instruction, annotation] : more.instructions) {
     given.instructions.try_emplace(instruction, annotation);
   }
-  if (given.alike.empty()) given.alike = more.alike;
+  if (given.sharding_groups.empty())
+    given.sharding_groups = more.sharding_groups;
 }
 
 absl::StatusOr<ShardingFile> LoadShardings(const std::string& path,

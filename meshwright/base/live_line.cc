@@ -94,7 +94,7 @@ void LiveLine::Draw() {
       TerminalColumns(STDERR_FILENO).value_or(0) - kSpareColumns;
   if (columns < 1) return Erase();
   const std::string text =
-      CutToColumns(sources_.back()->Text(columns, Clock::now()), columns);
+      TruncateToColumns(sources_.back()->Text(columns, Clock::now()), columns);
   if (text.empty()) return Erase();
   const int wide = ColumnsOf(text);
   std::string bytes = "\r" + text;

@@ -52,7 +52,7 @@ std::string ProgressText(const ProgressState& state, int columns) {
     absl::StrAppend(&text, " ", Elapsed(state.seconds));
   }
   if (!state.note.empty()) absl::StrAppend(&text, "  ", state.note);
-  return CutToColumns(text, columns);
+  return TruncateToColumns(text, columns);
 }
 
 Progress::Progress(std::string what, int64_t total)

@@ -103,7 +103,7 @@ int ColumnsOf(absl::string_view text) {
   return columns;
 }
 
-std::string CutToColumns(absl::string_view text, int columns) {
+std::string TruncateToColumns(absl::string_view text, int columns) {
   std::string cut;
   while (!text.empty()) {
     const Character next = First(text);

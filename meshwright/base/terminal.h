@@ -1,6 +1,6 @@
 // Capabilities of terminals, and the display width of text.
 //
-//   CutToColumns("planning: mesh data=4", 12)   // "planning: me"
+//   TruncateToColumns("planning: mesh data=4", 12)   // "planning: me"
 //   ColumnsOf("Δt = 3 ms")                      // 9, of 10 bytes
 #ifndef MESHWRIGHT_BASE_TERMINAL_H_
 #define MESHWRIGHT_BASE_TERMINAL_H_
@@ -25,7 +25,7 @@ bool ShowsColours(int fd);
 int ColumnsOf(absl::string_view text);
 // The longest prefix of at most `columns`, with control characters and invalid
 // bytes replaced by '?'. Characters are never split.
-std::string CutToColumns(absl::string_view text, int columns);
+std::string TruncateToColumns(absl::string_view text, int columns);
 
 }  // namespace meshwright
 

@@ -18,22 +18,23 @@ TEST(TerminalTest, CountsColumns) {
   EXPECT_EQ(ColumnsOf("e\u0301"), 1);   // A combining accent.
   EXPECT_EQ(ColumnsOf("\xff\xc3"), 2);  // No UTF-8.
   EXPECT_EQ(ColumnsOf("\xc0\x80"), 2);  // Longer than need be.
-  EXPECT_EQ(ColumnsOf("a\x1b[2J"), 5);  // As CutToColumns shows it.
+  EXPECT_EQ(ColumnsOf("a\x1b[2J"), 5);  // As TruncateToColumns shows it.
 }
 
 TEST(TerminalTest, CutsBetweenCharacters) {
-  EXPECT_EQ(CutToColumns("planning", 4), "plan");
-  EXPECT_EQ(CutToColumns("planning", 100), "planning");
-  EXPECT_EQ(CutToColumns("planning", 0), "");
-  EXPECT_EQ(CutToColumns("planning", -3), "");
-  EXPECT_EQ(CutToColumns("ΔΔΔ", 2), "ΔΔ");
-  EXPECT_EQ(CutToColumns("模型", 3), "模");
-  EXPECT_EQ(CutToColumns("e\u0301x", 1), "e\u0301");
+  EXPECT_EQ(TruncateToColumns("planning", 4), "plan");
+  EXPECT_EQ(TruncateToColumns("planning", 100), "planning");
+  EXPECT_EQ(TruncateToColumns("planning", 0), "");
+  EXPECT_EQ(TruncateToColumns("planning", -3), "");
+  EXPECT_EQ(TruncateToColumns("ΔΔΔ", 2), "ΔΔ");
+  EXPECT_EQ(TruncateToColumns("模型", 3), "模");
+  EXPECT_EQ(TruncateToColumns("e\u0301x", 1), "e\u0301");
 }
 
 TEST(TerminalTest, ShowsNothingThatMovesTheCursor) {
-  EXPECT_EQ(CutToColumns("a\nb\r\x1b[2Jc\xff\x7f", 20), "a?b??[2Jc??");
-  EXPECT_EQ(CutToColumns("\u009b2J", 20), "?2J");  // An escape code of 8 bits.
+  EXPECT_EQ(TruncateToColumns("a\nb\r\x1b[2Jc\xff\x7f", 20), "a?b??[2Jc??");
+  EXPECT_EQ(TruncateToColumns("\u009b2J", 20),
+            "?2J");  // An escape code of 8 bits.
 }
 
 class PtyTest : public ::testing::Test {

@@ -50,7 +50,7 @@ std::vector<BlockRow> FoldBlocks(const std::vector<BlockReport>& blocks) {
   return rows;
 }
 
-std::string Alike(int64_t count, const char* what) {
+std::string TimesAlike(int64_t count, const char* what) {
   return count == 1 ? "" : absl::StrCat(", ", count, " ", what, " alike");
 }
 
@@ -142,7 +142,7 @@ void PrintBlocks(const std::vector<BlockReport>& blocks) {
     const BlockReport& block = *row.first;
     absl::PrintF("  %s %s, %s in its block%s\n",
                  Shown(FoldedList(row.names, 1), block.name), block.shape,
-                 Counted(block.members, "op"), Alike(row.count, "blocks"));
+                 Counted(block.members, "op"), TimesAlike(row.count, "blocks"));
     if (row.names.size() > 1) absl::PrintF("    as of the first of them:\n");
     for (size_t i = 0; i < block.options.size(); ++i) {
       if (i == kMaxBlockOptions) {
@@ -223,7 +223,7 @@ void Print(const PartReport& report) {
   for (const PartChoice& choice : report.choices) {
     absl::PrintF(
         "  %s (%s %s%s): %s\n", Shown(choice.shown, choice.name), choice.opcode,
-        choice.shape, Alike(choice.count, "ops"),
+        choice.shape, TimesAlike(choice.count, "ops"),
         choice.option.empty() ? "none of the search's options" : choice.option);
   }
   PrintBlocks(report.blocks);
@@ -231,7 +231,7 @@ void Print(const PartReport& report) {
 
 void Print(const ChoiceReport& report) {
   absl::PrintF("%s (%s %s%s)\n", Shown(report.shown, report.name),
-               report.opcode, report.shape, Alike(report.count, "ops"));
+               report.opcode, report.shape, TimesAlike(report.count, "ops"));
   if (!report.pin.empty()) absl::PrintF("pinned to %s\n", report.pin);
   for (const OptionReport& option : report.options) PrintOption(option, "  ");
   PrintLegend(report.options);

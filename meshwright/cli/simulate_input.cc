@@ -59,15 +59,16 @@ int64_t ToBytes(double count, double unit) {
 
 // --edge 0:3=0.1: from stage 0 to 3, seconds each way.
 absl::StatusOr<StageEdge> ParseEdge(const std::string& text) {
-  StageEdge edge;
+  int from = 0;
+  int to = 0;
   const std::vector<std::string> sides = absl::StrSplit(text, '=');
   const std::vector<std::string> ends = absl::StrSplit(sides[0], ':');
   if (sides.size() > 2 || ends.size() != 2 ||
-      !absl::SimpleAtoi(ends[0], &edge.from) ||
-      !absl::SimpleAtoi(ends[1], &edge.to)) {
+      !absl::SimpleAtoi(ends[0], &from) || !absl::SimpleAtoi(ends[1], &to)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--edge: \"", text, "\" is not FROM:TO or FROM:TO=SECONDS"));
   }
+  StageEdge edge{.from = StageId(from), .to = StageId(to)};
   if (sides.size() == 2) {
     MW_ASSIGN_OR_RETURN(edge.forward_seconds, Number("edge", sides[1]));
     edge.backward_seconds = edge.forward_seconds;
@@ -129,7 +130,7 @@ absl::Status ReadMemory(const CommandLine& line, SimulateInput& input) {
                       Numbers(line, "activations", 0, count, "stages"));
   MW_ASSIGN_OR_RETURN(const std::vector<double> kept,
                       Numbers(line, "kept", 0, count, "stages"));
-  for (int stage = 0; stage < count; ++stage) {
+  for (StageId stage{0}; stage < count; ++stage) {
     stages[stage].held_bytes = ToBytes(held[stage], kMebibyte);
     if (line.Has("kept")) {
       stages[stage].kept_bytes = ToBytes(kept[stage], kMebibyte);
@@ -154,7 +155,7 @@ absl::Status ReadCosts(const CommandLine& line, SimulateInput& input) {
   MW_ASSIGN_OR_RETURN(const auto weight_grad, numbers("weight-grad", 1));
   MW_ASSIGN_OR_RETURN(const auto backward, numbers("backward", 0));
   MW_ASSIGN_OR_RETURN(const auto apply, numbers("apply", 0));
-  for (int stage = 0; stage < count; ++stage) {
+  for (StageId stage{0}; stage < count; ++stage) {
     StageCost cost = {.forward = forward[stage],
                       .input_grad = input_grad[stage],
                       .weight_grad = weight_grad[stage]};
@@ -167,7 +168,7 @@ absl::Status ReadCosts(const CommandLine& line, SimulateInput& input) {
     MW_ASSIGN_OR_RETURN(const std::vector<double> transfer,
                         Numbers(line, "transfer", 0, count - 1, "neighbours"));
     input.costs.edges = ChainEdges(count);
-    for (int stage = 0; stage + 1 < count; ++stage) {
+    for (StageId stage{0}; stage + 1 < count; ++stage) {
       input.costs.edges[stage].forward_seconds = transfer[stage];
       input.costs.edges[stage].backward_seconds = transfer[stage];
     }

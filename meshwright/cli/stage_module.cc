@@ -19,9 +19,9 @@
 #include "meshwright/cost/price_list.h"
 #include "meshwright/pipeline/stage_file.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/predict_stages.h"
-#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/staged_costs.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
@@ -91,14 +91,14 @@ absl::StatusOr<std::optional<SplitStep>> SplitFor(const Module& module,
                       StepForStages(module, recompute, /*loop_stages=*/1));
   const Module& step = lean.has_value() ? lean->module : module;
   absl::StatusOr<std::optional<SplitStep>> split =
-      CutLoopsAt(step, AnalyzeRoles(step), RangesIn(*list.entries));
+      SplitLoopsAt(step, AnalyzeRoles(step), RangesIn(*list.entries));
   if (!split.ok()) return Annotate(split.status(), line.Text("stages", ""));
   if (!split->has_value()) return lean;
   return split;
 }
 
 // `step` is `module` decomposed into forward pass, backward pass and update.
-absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
+absl::StatusOr<std::vector<StageId>> ForwardStagesOf(const StageList& list,
                                                      const Module& module,
                                                      const PipelineStep& step,
                                                      const CommandLine& line) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
     return std::move(best.forward);
   }
   const Computation& entry = *step.micro_batch().entry();
-  absl::StatusOr<std::vector<int32_t>> stages = StagesByName(
+  absl::StatusOr<std::vector<StageId>> stages = StagesByName(
       entry, GraphOf(step.split.phases[0]), step.forward, *list.entries);
   if (!stages.ok()) return Annotate(stages.status(), line.Text("stages", ""));
   return stages;
@@ -189,7 +189,7 @@ absl::StatusOr<std::vector<Mesh>> MeshesOf(const StageList& list,
                       line.Integer("devices-per-stage", 1, {1, 1 << 20}));
   MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Create({{"data", devices}}));
   std::vector<Mesh> meshes(list.count, mesh);
-  for (int32_t stage = 0; stage < list.count; ++stage) {
+  for (StageId stage{0}; stage < list.count; ++stage) {
     if (list.entries.has_value() && (*list.entries)[stage].mesh.has_value()) {
       meshes[stage] = *(*list.entries)[stage].mesh;
     }
@@ -328,7 +328,7 @@ absl::Status WriteStagedTrace(const std::string& path,
 
 void PrintStages(const StagedModule& staged) {
   const StagedStep& step = staged.step;
-  for (int32_t stage = 0; stage < step.stages; ++stage) {
+  for (StageId stage{0}; stage < step.stages; ++stage) {
     std::string programs;
     for (const StageProgram& program : step.programs) {
       if (program.stage != stage) continue;
@@ -339,7 +339,7 @@ void PrintStages(const StagedModule& staged) {
       const StageProgram& from = step.programs[value.program];
       if (from.stage != stage) continue;
       std::set<int32_t> to;
-      for (const int32_t user : value.users) {
+      for (const ProgramId user : value.users) {
         if (step.programs[user].stage != stage) {
           to.insert(step.programs[user].stage);
         }

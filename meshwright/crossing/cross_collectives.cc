@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/crossing/cross_call.h"
 #include "meshwright/crossing/cross_site.h"
 #include "meshwright/crossing/growing_pool.h"
 #include "meshwright/engine/ffi.h"
-#include "meshwright/program_passes/cross_call.h"
 
 namespace meshwright {
 namespace {

@@ -1,5 +1,5 @@
 // Implements the calls of programs that span several processes
-// (program_passes/cross_process.h).
+// (crossing/cross_process.h).
 //
 //   MW_RETURN_IF_ERROR(CrossCollectives::Register(plugin));   // Once.
 //   MW_ASSIGN_OR_RETURN(auto collectives,

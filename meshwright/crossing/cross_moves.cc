@@ -25,6 +25,23 @@ void AddMove(const CrossSteps& steps, size_t from, size_t to, Source source,
   if (receiver != nullptr) move.target = target(*receiver);
 }
 
+// The same of all operands of one member, whole: its results at the other.
+void AddWholeMoves(const CrossSteps& steps, size_t from, size_t to,
+                   std::vector<BlockMove>& moves) {
+  const CrossArrays& arrays = *steps.round.arrays;
+  for (size_t a = 0; a < arrays.operands.size(); ++a) {
+    AddMove(
+        steps, from, to,
+        [&](const CrossMember& member) {
+          return Whole(member.operands[a], arrays.operands[a]);
+        },
+        [&](const CrossMember& member) {
+          return Whole(member.results[a], arrays.results[a]);
+        },
+        moves);
+  }
+}
+
 // One message from each process holds everything that its members contribute.
 absl::Status GatherBlocks(const CrossSteps& steps) {
   const CrossRound& round = steps.round;
@@ -145,17 +162,7 @@ absl::Status CrossSteps::Permute() const {
     const size_t from = PositionOf(source, *round.group);
     const size_t to = PositionOf(target, *round.group);
     receives[to] = true;
-    for (size_t a = 0; a < arrays.operands.size(); ++a) {
-      AddMove(
-          *this, from, to,
-          [&](const CrossMember& member) {
-            return Whole(member.operands[a], arrays.operands[a]);
-          },
-          [&](const CrossMember& member) {
-            return Whole(member.results[a], arrays.results[a]);
-          },
-          moves);
-    }
+    AddWholeMoves(*this, from, to, moves);
   }
   for (const CrossMember& member : round.members) {
     if (receives[member.position]) continue;
@@ -165,20 +172,9 @@ absl::Status CrossSteps::Permute() const {
 }
 
 absl::Status CrossSteps::Broadcast() const {
-  const CrossArrays& arrays = *round.arrays;
   std::vector<BlockMove> moves;
   for (const std::vector<size_t>& positions : places.positions) {
-    for (size_t a = 0; a < arrays.operands.size(); ++a) {
-      AddMove(
-          *this, 0, positions[0],
-          [&](const CrossMember& member) {
-            return Whole(member.operands[a], arrays.operands[a]);
-          },
-          [&](const CrossMember& member) {
-            return Whole(member.results[a], arrays.results[a]);
-          },
-          moves);
-    }
+    AddWholeMoves(*this, 0, positions[0], moves);
   }
   MW_RETURN_IF_ERROR(MoveBlocks(moves, places.here, group));
   CopyFirstResults();

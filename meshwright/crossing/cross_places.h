@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "meshwright/program_passes/cross_call.h"
+#include "meshwright/crossing/cross_call.h"
 
 namespace meshwright {
 

@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "meshwright/base/element_type.h"
+#include "meshwright/crossing/cross_call.h"
 #include "meshwright/crossing/cross_places.h"
-#include "meshwright/program_passes/cross_call.h"
 #include "meshwright/wire/wire.h"
 
 namespace meshwright {

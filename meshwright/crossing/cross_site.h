@@ -30,7 +30,7 @@ class CrossSite {
   // kInvalidArgument if the arrays do not fit the call.
   static absl::StatusOr<CrossSite> Create(CrossCall call, CrossArrays arrays,
                                           int process);
-  // From the attributes and arrays of the call (program_passes/cross_call.h).
+  // From the attributes and arrays of the call (crossing/cross_call.h).
   static absl::StatusOr<CrossSite> Create(const FfiCall& call, int process);
 
   struct Round {

@@ -16,11 +16,11 @@
 #include "absl/time/time.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_collectives.h"
+#include "meshwright/crossing/cross_process.h"
 #include "meshwright/crossing/loaded_for_test.h"
 #include "meshwright/engine/cpu_plugin_for_test.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/program_passes/cross_process.h"
 #include "meshwright/wire/memory_wire.h"
 
 namespace meshwright {

@@ -12,12 +12,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/crossing/cross_call.h"
 #include "meshwright/engine/cpu_plugin_for_test.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/write_module.h"
-#include "meshwright/program_passes/cross_call.h"
 
 namespace meshwright {
 

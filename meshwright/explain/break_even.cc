@@ -21,7 +21,7 @@ struct Outcome {
 
 class Finder {
  public:
-  Finder(const PlanStudy& study, int32_t group)
+  Finder(const PlanStudy& study, GroupId group)
       : study_(study), group_(group), chosen_(study.chosen()[group]) {}
 
   std::vector<BreakEven> Run() {
@@ -102,14 +102,14 @@ class Finder {
   }
 
   const PlanStudy& study_;
-  const int32_t group_;
+  const GroupId group_;
   const int32_t chosen_;
   std::vector<BreakEven> flips_;
 };
 
 }  // namespace
 
-std::vector<BreakEven> FindBreakEvens(const PlanStudy& study, int32_t group) {
+std::vector<BreakEven> FindBreakEvens(const PlanStudy& study, GroupId group) {
   return Finder(study, group).Run();
 }
 

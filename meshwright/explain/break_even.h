@@ -16,7 +16,7 @@ inline constexpr double kMostLinkFactor = 64;
 
 // The nearest break-even point on each side, to about 10 %; empty if there is
 // none. Requires: the chosen option is known to the study.
-std::vector<BreakEven> FindBreakEvens(const PlanStudy& study, int32_t group);
+std::vector<BreakEven> FindBreakEvens(const PlanStudy& study, GroupId group);
 
 }  // namespace meshwright
 

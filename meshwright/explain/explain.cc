@@ -17,10 +17,10 @@
 namespace meshwright {
 namespace {
 
-int64_t ResultBytes(const PlanStudy& study, int32_t group,
+int64_t ResultBytes(const PlanStudy& study, GroupId group,
                     const Option& option) {
   double bytes = 0;
-  for (const int32_t value : study.model().group_values[group]) {
+  for (const GroupValueId value : study.model().group_values[group]) {
     const GroupValue& of = study.model().values[value];
     if (!of.shape->IsArray()) continue;
     bytes += study.problem().LocalBytes(*of.shape, option.results[of.result]);
@@ -29,7 +29,7 @@ int64_t ResultBytes(const PlanStudy& study, int32_t group,
 }
 
 // What is known about every option without solving anything.
-std::vector<OptionReport> LookAtOptions(const PlanStudy& study, int32_t group,
+std::vector<OptionReport> LookAtOptions(const PlanStudy& study, GroupId group,
                                         const LocalView& local) {
   const std::vector<Option>& options = study.problem().options(group);
   const int32_t chosen = study.chosen()[group];
@@ -75,7 +75,7 @@ bool IsProved(const Answer& answer) {
 
 // Sets the difference between the best plan with an option and the best one
 // with the chosen option (with itself, if that is not known yet).
-std::optional<Answer> FillRegret(const PlanStudy& study, int32_t group,
+std::optional<Answer> FillRegret(const PlanStudy& study, GroupId group,
                                  int32_t option,
                                  const std::optional<Answer>& chosen,
                                  OptionReport& report) {
@@ -107,7 +107,7 @@ void SortByRegret(std::vector<OptionReport>& reports) {
                    });
 }
 
-std::vector<MoveReport> MovesTo(const PlanStudy& study, int32_t group,
+std::vector<MoveReport> MovesTo(const PlanStudy& study, GroupId group,
                                 const StudyNames& names) {
   std::vector<MoveReport> reports;
   const MeshProblem& problem = study.problem();
@@ -139,7 +139,7 @@ std::vector<MoveReport> MovesTo(const PlanStudy& study, int32_t group,
 }  // namespace
 
 absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
-                                           int32_t group,
+                                           GroupId group,
                                            const ChoiceLimits& limits) {
   const int32_t chosen = study.chosen()[group];
   if (chosen < 0) {
@@ -152,7 +152,7 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
                       .shown = names.Of(group),
                       .opcode = study.OpcodeOf(group),
                       .shape = study.ShapeOf(group),
-                      .count = std::ssize(study.model().alike.members[group])};
+                      .count = std::ssize(study.model().groups.members[group])};
   const auto pin = study.pins().find(group);
   if (pin != study.pins().end()) {
     report.pin = ToString(pin->second[0].asked, study.plan().mesh());
@@ -181,17 +181,17 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
 std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
                                        const Blocks& blocks, int questions) {
   struct Kind {
-    int32_t group = 0;  // Group of the keys.
+    GroupId group;  // Group of the keys.
     int64_t count = 0;
     int64_t members = 0;
-    std::set<int32_t> groups;  // Groups of all members.
+    std::set<GroupId> groups;  // Groups of all members.
     double seconds = 0;
   };
   std::vector<Kind> kinds;
   std::map<int32_t, size_t> known;
-  const std::vector<int32_t>& group_of = study.model().alike.group_of;
+  const std::vector<GroupId>& group_of = study.model().groups.group_of;
   for (const Block& block : blocks.blocks) {
-    const int32_t group = group_of[block.key];
+    const GroupId group = group_of[block.key];
     if (group < 0 || study.chosen()[group] < 0) continue;
     const auto [entry, is_new] = known.try_emplace(group, kinds.size());
     if (is_new) {

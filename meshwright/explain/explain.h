@@ -91,7 +91,7 @@ struct ChoiceLimits {
 
 // kNotFound if the plan's option is not among those of the search.
 absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
-                                           int32_t group,
+                                           GroupId group,
                                            const ChoiceLimits& limits = {});
 
 // A block: a contraction with the ops that follow its sharding, and its

@@ -15,8 +15,8 @@ namespace meshwright {
 namespace {
 
 // Groups that are pinned only because of the batch axis.
-std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
-  std::set<int32_t> groups;
+std::set<GroupId> PinnedForBatch(const PlanStudy& study) {
+  std::set<GroupId> groups;
   const Plan& plan = study.plan();
   const std::optional<int32_t> axis =
       plan.mesh().FindAxis(plan.steering.batch_axis);
@@ -37,9 +37,9 @@ std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
 
 // The user's pins by group, without those that follow from a pin of a group in
 // `but`.
-std::map<int32_t, GroupPin> GivenPins(const PlanStudy& study,
-                                      const std::set<int32_t>& but) {
-  std::map<int32_t, GroupPin> given;
+std::map<GroupId, GroupPin> GivenPins(const PlanStudy& study,
+                                      const std::set<GroupId>& but) {
+  std::map<GroupId, GroupPin> given;
   for (const auto& [group, pins] : study.pins()) {
     for (const GroupPin& pin : pins) {
       if (!but.contains(pin.group)) given.try_emplace(pin.group, pin);
@@ -81,11 +81,11 @@ std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins) {
   for (size_t i = 0; i < forbidden.size(); ++i) {
     add("forbid", ToString(forbidden[i]), {.allowed = static_cast<int32_t>(i)});
   }
-  const std::set<int32_t> batch = PinnedForBatch(study);
+  const std::set<GroupId> batch = PinnedForBatch(study);
   if (!batch.empty()) {
     add("batch-axis", plan.steering.batch_axis, {.unpinned = batch});
   }
-  const std::map<int32_t, GroupPin> given = GivenPins(study, batch);
+  const std::map<GroupId, GroupPin> given = GivenPins(study, batch);
   if (given.size() > 1) {
     Whatif without;
     for (const auto& [group, pin] : given) without.unpinned.insert(group);

@@ -8,7 +8,7 @@ namespace meshwright {
 LocalView::LocalView(const PlanStudy& study)
     : problem_(study.problem().problem()),
       planned_(study.as_planned().nodes),
-      groups_(study.model().alike.count()) {
+      groups_(study.model().groups.count()) {
   edges_of_.resize(problem_.nodes.size());
   for (size_t i = 0; i < problem_.edges.size(); ++i) {
     edges_of_[problem_.edges[i].a].push_back(static_cast<int32_t>(i));
@@ -21,7 +21,7 @@ int64_t LocalView::Cell(const ProblemEdge& edge, int32_t a, int32_t b) const {
   return table.cells[static_cast<size_t>(a) * table.columns + b];
 }
 
-LocalCost LocalView::Of(int32_t group, int32_t option) const {
+LocalCost LocalView::Of(GroupId group, int32_t option) const {
   LocalCost cost{.compute = problem_.nodes[group].costs[option]};
   const auto choice = [&](int32_t node) {
     return node == group ? option : planned_[node];
@@ -55,12 +55,12 @@ LocalCost LocalView::Of(int32_t group, int32_t option) const {
   return cost;
 }
 
-LocalCost LocalView::Of(const std::vector<int32_t>& groups,
+LocalCost LocalView::Of(const std::vector<GroupId>& groups,
                         const std::vector<int32_t>& nodes) const {
   LocalCost cost;
   std::set<int32_t> edges;
   std::set<int32_t> shared;
-  for (const int32_t group : groups) {
+  for (const GroupId group : groups) {
     cost.compute =
         AddCosts(cost.compute, problem_.nodes[group].costs[nodes[group]]);
     for (const int32_t index : edges_of_[group]) {

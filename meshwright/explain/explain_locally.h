@@ -21,11 +21,11 @@ class LocalView {
   explicit LocalView(const PlanStudy& study);
 
   // With the other groups as planned; the shared forms of values may change.
-  LocalCost Of(int32_t group, int32_t option) const;
+  LocalCost Of(GroupId group, int32_t option) const;
 
   // Computing of these groups, and all reshards that involve any of them, with
   // the choices `nodes`.
-  LocalCost Of(const std::vector<int32_t>& groups,
+  LocalCost Of(const std::vector<GroupId>& groups,
                const std::vector<int32_t>& nodes) const;
 
  private:

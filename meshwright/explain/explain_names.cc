@@ -78,7 +78,7 @@ StudyNames::StudyNames(const PlanStudy& study) : study_(study) {
   }
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const FlatOp& op = graph.ops[i];
-    const int32_t group = model.alike.group_of[i];
+    const GroupId group = model.groups.group_of[i];
     if (!op.live || group < 0) continue;
     const bool is_given = !given[i].empty();
     if (!is_given && op.kind != OpKind::kCompute) continue;
@@ -88,7 +88,7 @@ StudyNames::StudyNames(const PlanStudy& study) : study_(study) {
   }
 }
 
-std::string StudyNames::Of(int32_t group) const {
+std::string StudyNames::Of(GroupId group) const {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
     if (entry.group == group) names.push_back(entry.shown);
@@ -123,13 +123,13 @@ std::vector<const StudyNames::Entry*> StudyNames::Matching(
 absl::StatusOr<NamedPart> StudyNames::Called(absl::string_view name) const {
   name = absl::StripSuffix(absl::StripPrefix(name, "/"), "/");
   NamedPart part{.name = std::string(name)};
-  const auto only = [&](int32_t group) {
+  const auto only = [&](GroupId group) {
     part.groups = {group};
-    const auto& members = study_.model().alike.members[group];
+    const auto& members = study_.model().groups.members[group];
     part.ops = {members.begin(), members.end()};
     return part;
   };
-  const int32_t exact = study_.GroupNamed(name);
+  const GroupId exact = study_.GroupNamed(name);
   if (exact >= 0) return only(exact);
   for (int attempt = kWhole; attempt < kAttempts && !name.empty(); ++attempt) {
     const std::vector<const Entry*> matching = Matching(name, attempt);
@@ -142,8 +142,8 @@ absl::StatusOr<NamedPart> StudyNames::Called(absl::string_view name) const {
     }
     // A state's input and output have the same name, which stands for the
     // parameter.
-    const int32_t named =
-        shown.size() == 1 ? study_.GroupNamed(*shown.begin()) : -1;
+    const GroupId named =
+        shown.size() == 1 ? study_.GroupNamed(*shown.begin()) : kNoGroup;
     if (named >= 0) return only(named);
     if (attempt == kAnyPart && part.groups.size() > 1) {
       return Ambiguous(name, matching);

@@ -23,7 +23,7 @@ namespace meshwright {
 // What a name stands for.
 struct NamedPart {
   std::string name;
-  std::set<int32_t> groups;  // Of its ops; never empty.
+  std::set<GroupId> groups;  // Of its ops; never empty.
   std::set<int32_t> ops;     // Ops, parameters and outputs, of the flat graph.
 };
 
@@ -33,7 +33,7 @@ class StudyNames {
   explicit StudyNames(const PlanStudy& study);
 
   // The names of all ops of a group, folded into a pattern.
-  std::string Of(int32_t group) const;
+  std::string Of(GroupId group) const;
 
   // The ops, parameters and outputs that are given by an HLO name, a display
   // name or its end, the path of a module or of a subtree of the state ("attn"
@@ -47,7 +47,7 @@ class StudyNames {
     std::string shown;
     std::string hlo;
     int32_t op = 0;
-    int32_t group = 0;
+    GroupId group;
     int rank = 0;  // In the order of how likely users are to mean it.
   };
 

@@ -34,7 +34,7 @@ PartReport ExplainPart(const PlanStudy& study, const Blocks& blocks,
   const Blocks own = BlocksOf(blocks, part);
   PartReport report{.name = part.name};
   const StudyNames names(study);
-  for (const int32_t group : part.groups) {
+  for (const GroupId group : part.groups) {
     const FlatOp& op = study.model().op(group);
     const bool is_parameter = op.kind == OpKind::kParameter;
     if (!is_parameter && !own.blocks.empty()) continue;
@@ -44,7 +44,7 @@ PartReport ExplainPart(const PlanStudy& study, const Blocks& blocks,
          .shown = names.Of(group),
          .opcode = study.OpcodeOf(group),
          .shape = study.ShapeOf(group),
-         .count = std::ssize(study.model().alike.members[group]),
+         .count = std::ssize(study.model().groups.members[group]),
          .option = chosen < 0 ? "" : study.TextOf(group, chosen)});
   }
   report.blocks = ExplainBlocks(study, own, questions);

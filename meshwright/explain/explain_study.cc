@@ -91,7 +91,7 @@ void SettleCopies(const Problem& problem, int32_t groups,
 // Assigns `option` to `group`, and a possible option to groups whose own option
 // then becomes impossible: the next value of a state follows the state
 // parameter.
-void Force(const Problem& problem, int32_t groups, int32_t group,
+void Force(const Problem& problem, int32_t groups, GroupId group,
            int32_t option, std::vector<int32_t>& nodes) {
   std::vector<std::vector<int32_t>> edges(groups);
   for (size_t i = 0; i < problem.edges.size(); ++i) {
@@ -155,8 +155,9 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   }
   std::unique_ptr<PlanStudy> study(
       new PlanStudy(plan, std::move(step), std::move(annotations)));
-  study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh(),
-                            plan.mesh().FindAxis(plan.steering.batch_axis));
+  study->expert_ =
+      RequirementOf(plan.strategy, *study->model_, plan.mesh(),
+                    plan.mesh().FindAxis(plan.steering.batch_axis));
   MW_ASSIGN_OR_RETURN(
       study->pins_,
       PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh()));
@@ -189,7 +190,7 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
                                                forbidden, plan_.mesh()),
                                     whatif.link_speed),
                 .rates = &plan_.rates,
-                .demands = {.pins = pins_, .offers_only = true}};
+                .requirements = {.pins = pins_, .offers_only = true}};
   PricedProblem& made =
       priced_.try_emplace(key, PricedProblem{.task = std::move(task)})
           .first->second;
@@ -201,9 +202,9 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
 }
 
 void PlanStudy::FindChosen(const std::vector<Strategy>& planned) {
-  chosen_.assign(model_->alike.count(), -1);
-  for (int32_t g = 0; g < model_->alike.count(); ++g) {
-    const Strategy& taken = planned[model_->alike.members[g][0]];
+  chosen_.assign(model_->groups.count(), -1);
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
+    const Strategy& taken = planned[model_->groups.members[g][0]];
     const std::vector<Option>& options = problem().options(g);
     for (size_t i = 0; i < options.size(); ++i) {
       if (options[i].strategy == taken) chosen_[g] = static_cast<int32_t>(i);
@@ -220,7 +221,7 @@ absl::Status PlanStudy::EvaluatePlan() {
   return absl::OkStatus();
 }
 
-bool PlanStudy::Allows(int32_t group, int32_t option,
+bool PlanStudy::Allows(GroupId group, int32_t option,
                        const Whatif& whatif) const {
   const MeshProblem& of = problem();
   const Option& one = of.options(group)[option];
@@ -250,7 +251,7 @@ absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& asked) const {
     for (const GroupPin& pin : pins->second) whatif.unpinned.insert(pin.group);
   }
   Problem problem = Priced(whatif).problem->problem();
-  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
     std::vector<int64_t>& costs = problem.nodes[g].costs;
     for (size_t i = 0; i < costs.size(); ++i) {
       if (g != whatif.group && !Allows(g, static_cast<int32_t>(i), whatif)) {
@@ -265,7 +266,7 @@ absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& asked) const {
   if (whatif.any_memory) limit.reset();
   std::vector<int32_t> start = as_planned_.nodes;
   if (whatif.group >= 0) {
-    Force(problem, model_->alike.count(), whatif.group, whatif.option, start);
+    Force(problem, model_->groups.count(), whatif.group, whatif.option, start);
   }
   return SolveOne(problem, limit, std::move(start));
 }
@@ -285,9 +286,9 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   answer.seconds = SecondsOfUnits(solution.cost);
   answer.bound = SecondsOfUnits(solution.lower_bound);
   answer.nodes = solution.assignment;
-  SettleCopies(problem, model_->alike.count(), answer.nodes);
+  SettleCopies(problem, model_->groups.count(), answer.nodes);
   answer.peak_bytes = Evaluate(problem, answer.nodes).peak_usage;
-  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
     answer.compute_seconds +=
         SecondsOfUnits(problem.nodes[g].costs[answer.nodes[g]]);
   }
@@ -295,31 +296,31 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   return answer;
 }
 
-int32_t PlanStudy::GroupNamed(absl::string_view name) const {
+GroupId PlanStudy::GroupNamed(absl::string_view name) const {
   const FlatGraph& graph = model_->graph;
   for (size_t i = 0; i < graph.parameters.size(); ++i) {
     if (ParameterName(*model_, i) == name) {
-      return model_->alike.group_of[graph.parameters[i]];
+      return model_->groups.group_of[graph.parameters[i]];
     }
   }
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const FlatOp& op = graph.ops[i];
     if (op.live && op.kind == OpKind::kCompute &&
         op.instruction->name == name) {
-      return model_->alike.group_of[i];
+      return model_->groups.group_of[i];
     }
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     if (model_->roles.outputs[i].name == name) {
-      return model_->alike.group_of[graph.outputs[i]];
+      return model_->groups.group_of[graph.outputs[i]];
     }
   }
-  return -1;
+  return kNoGroup;
 }
 
-std::string PlanStudy::NameOf(int32_t group) const {
+std::string PlanStudy::NameOf(GroupId group) const {
   const FlatGraph& graph = model_->graph;
-  const OpId first = model_->alike.members[group][0];
+  const OpId first = model_->groups.members[group][0];
   for (size_t i = 0; i < graph.parameters.size(); ++i) {
     if (graph.parameters[i] == first) {
       return ParameterName(*model_, i);
@@ -331,13 +332,13 @@ std::string PlanStudy::NameOf(int32_t group) const {
   return graph.ops[first].instruction->name;
 }
 
-std::string PlanStudy::OpcodeOf(int32_t group) const {
+std::string PlanStudy::OpcodeOf(GroupId group) const {
   const FlatOp& op = model_->op(group);
   return op.kind == OpKind::kOutput ? "output"
                                     : std::string(Name(op.instruction->opcode));
 }
 
-std::string PlanStudy::ShapeOf(int32_t group) const {
+std::string PlanStudy::ShapeOf(GroupId group) const {
   const FlatOp& op = model_->op(group);
   const FlatGraph& graph = model_->graph;
   if (op.result_count > 0) {
@@ -346,7 +347,7 @@ std::string PlanStudy::ShapeOf(int32_t group) const {
   return graph.values[op.operands[0]].shape->ToString();
 }
 
-std::string PlanStudy::TextOf(int32_t group, int32_t option) const {
+std::string PlanStudy::TextOf(GroupId group, int32_t option) const {
   const MeshProblem& of = problem();
   const Option& one = of.options(group)[option];
   const auto texts = [&](const std::vector<ShardingId>& ids) {

@@ -39,14 +39,14 @@ inline constexpr double kNoticeable = 1e-5;
 
 // What differs from the plan's own setting.
 struct Whatif {
-  int32_t group = -1;  // Must take `option`.
+  GroupId group = kNoGroup;  // Must take `option`.
   int32_t option = -1;
   double link_speed = 1;          // Links are faster by this factor.
   std::optional<int64_t> memory;  // Bytes per device.
   bool any_memory = false;        // Unlimited memory.
   bool any_strategy = false;      // Without what --strategy demands.
   bool no_pins = false;
-  std::set<int32_t> unpinned;  // Groups whose pins are ignored.
+  std::set<GroupId> unpinned;  // Groups whose pins are ignored.
   // The index of the forbidden collective that is allowed, or all.
   int32_t allowed = kNothingMore;
 
@@ -86,21 +86,21 @@ class PlanStudy {
   const Answer& as_planned() const { return as_planned_; }
 
   // Whether the requested strategy and the pins allow a group an option.
-  bool Allows(int32_t group, int32_t option, const Whatif& whatif = {}) const;
+  bool Allows(GroupId group, int32_t option, const Whatif& whatif = {}) const;
 
   // kResourceExhausted if nothing fits.
   absl::StatusOr<Answer> Ask(const Whatif& whatif) const;
 
-  // The group of the parameter, instruction or output of this name; -1 if there
-  // is none.
-  int32_t GroupNamed(absl::string_view name) const;
+  // The group of the parameter, instruction or output of this name; kNoGroup if
+  // there is none.
+  GroupId GroupNamed(absl::string_view name) const;
   // The name of a group's first member.
-  std::string NameOf(int32_t group) const;
-  std::string OpcodeOf(int32_t group) const;  // "dot", "parameter", "output"
+  std::string NameOf(GroupId group) const;
+  std::string OpcodeOf(GroupId group) const;  // "dot", "parameter", "output"
   // Of its first result; of an output, its own.
-  std::string ShapeOf(int32_t group) const;
+  std::string ShapeOf(GroupId group) const;
   // "[data, -] x [-, model] -> [data, model]"
-  std::string TextOf(int32_t group, int32_t option) const;
+  std::string TextOf(GroupId group, int32_t option) const;
 
   // How a tensor is resharded, at the plan's prices.
   const std::vector<ReshardStep>& PathOf(ElementType type, const Sharding& from,
@@ -131,7 +131,7 @@ class PlanStudy {
   const PlannedStep step_;
   MeshPins pins_given_;  // On instructions of `step_`.
   std::unique_ptr<StepModel> model_;
-  Demand expert_;
+  Requirement expert_;
   GroupPins pins_;
   std::vector<int32_t> chosen_;
   Answer as_planned_;

@@ -61,7 +61,7 @@ class ExplainTest : public testing::Test {
   }
 
   // The best plan by the search itself, the results of `group` lying so.
-  double SecondsWith(const Plan& plan, int32_t group, const Sharding& sharding,
+  double SecondsWith(const Plan& plan, GroupId group, const Sharding& sharding,
                      double link_speed = 1, bool pinned = true) {
     const StepModel model =
         ModelStep(*module_, FusionStyleFor(cluster_.IsCpu()));
@@ -78,7 +78,7 @@ class ExplainTest : public testing::Test {
     task.rates = &rates_;
     task.memory_limit = plan.memory_bytes;
     if (pinned) {
-      task.demands.expert = [=](int32_t of, const Sharding& lies) {
+      task.requirements.expert = [=](int32_t of, const Sharding& lies) {
         return of != group || lies == sharding;
       };
     }
@@ -143,7 +143,7 @@ TEST_F(ExplainTest, FixedNeighboursCostAtLeastTheRegret) {
   const LocalView local(*study);
   const Problem& problem = study->problem().problem();
   int compared = 0;
-  for (int32_t g = 0; g < study->model().alike.count(); ++g) {
+  for (GroupId g{0}; g < study->model().groups.count(); ++g) {
     ASSERT_GE(study->chosen()[g], 0);
     const LocalCost now = local.Of(g, study->chosen()[g]);
     for (size_t i = 0; i < study->problem().options(g).size(); ++i) {
@@ -166,7 +166,7 @@ TEST_F(ExplainTest, FixedNeighboursCostAtLeastTheRegret) {
 TEST_F(ExplainTest, BeyondAFlipTheSearchChoosesOtherwise) {
   const Plan plan = PlanFor();
   const auto study = StudyOf(plan);
-  const int32_t group = study->GroupNamed("dot_general.6");
+  const GroupId group = study->GroupNamed("dot_general.6");
   const int32_t option = study->chosen()[group];
   const Sharding& chosen =
       study->problem()

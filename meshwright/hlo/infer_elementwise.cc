@@ -100,8 +100,8 @@ absl::Status CheckComparison(const Attributes& attributes, ElementType type) {
 }
 
 // Operand `index` has the dimensions of `like`, and its element type.
-absl::Status CheckAlike(const Instruction& instruction, size_t index,
-                        const Shape& like) {
+absl::Status CheckSameType(const Instruction& instruction, size_t index,
+                           const Shape& like) {
   const Shape& shape = instruction.operand_shape(index);
   if (shape.dimensions == like.dimensions &&
       shape.element_type == like.element_type) {
@@ -134,7 +134,7 @@ absl::StatusOr<Inferred> InferBinary(const Instruction& instruction) {
   MW_RETURN_IF_ERROR(CheckArray(instruction, 0));
   const Shape& lhs = instruction.operand_shape(0);
   const ElementType type = lhs.element_type;
-  MW_RETURN_IF_ERROR(CheckAlike(instruction, 1, lhs));
+  MW_RETURN_IF_ERROR(CheckSameType(instruction, 1, lhs));
   if (!BinaryTakes(instruction.opcode, type)) return WrongType(0, type);
   if (instruction.opcode == Opcode::kCompare) {
     MW_RETURN_IF_ERROR(CheckComparison(*instruction.attributes, type));
@@ -154,7 +154,7 @@ absl::StatusOr<Inferred> InferClamp(const Instruction& instruction) {
   for (const size_t bound : {0, 2}) {
     const Shape& shape = instruction.operand_shape(bound);
     if (shape.IsScalar() && shape.element_type == value.element_type) continue;
-    MW_RETURN_IF_ERROR(CheckAlike(instruction, bound, value));
+    MW_RETURN_IF_ERROR(CheckSameType(instruction, bound, value));
   }
   return Inferred::Like(value);
 }
@@ -163,7 +163,7 @@ absl::StatusOr<Inferred> InferSelect(const Instruction& instruction) {
   MW_RETURN_IF_ERROR(CheckArrays(instruction));
   const Shape& predicate = instruction.operand_shape(0);
   const Shape& on_true = instruction.operand_shape(1);
-  MW_RETURN_IF_ERROR(CheckAlike(instruction, 2, on_true));
+  MW_RETURN_IF_ERROR(CheckSameType(instruction, 2, on_true));
   if (predicate.element_type != ElementType::kPred) {
     return WrongType(0, predicate.element_type);
   }

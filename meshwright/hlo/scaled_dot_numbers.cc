@@ -37,8 +37,8 @@ bool IsScaleOf(const Shape& scale, const Shape& shape,
   return true;
 }
 
-bool AreAlike(const Shape& lhs, const std::vector<int64_t>& left,
-              const Shape& rhs, const std::vector<int64_t>& right) {
+bool HaveSameSizes(const Shape& lhs, const std::vector<int64_t>& left,
+                   const Shape& rhs, const std::vector<int64_t>& right) {
   return std::ranges::equal(left, right, [&](int64_t i, int64_t j) {
     return i < lhs.rank() && j < rhs.rank() &&
            lhs.dimensions[i] == rhs.dimensions[j];
@@ -65,8 +65,9 @@ std::optional<DotDimensionNumbers> ScaledDotNumbersOf(
   const std::optional<DotDimensionNumbers> numbers =
       is_call ? NumbersOfCall(instruction) : instruction.attributes->dot;
   if (!numbers.has_value() ||
-      !AreAlike(lhs, numbers->lhs_contracting, rhs, numbers->rhs_contracting) ||
-      !AreAlike(lhs, numbers->lhs_batch, rhs, numbers->rhs_batch) ||
+      !HaveSameSizes(lhs, numbers->lhs_contracting, rhs,
+                     numbers->rhs_contracting) ||
+      !HaveSameSizes(lhs, numbers->lhs_batch, rhs, numbers->rhs_batch) ||
       !IsScaleOf(instruction.operand_shape(2), lhs, numbers->lhs_contracting) ||
       !IsScaleOf(instruction.operand_shape(3), rhs, numbers->rhs_contracting)) {
     return std::nullopt;

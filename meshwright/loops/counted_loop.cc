@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "meshwright/analysis/known_scalars.h"
 #include "meshwright/hlo/computation.h"
 #include "meshwright/hlo/trip_count.h"
-#include "meshwright/partition/known_scalars.h"
 
 namespace meshwright {
 namespace {

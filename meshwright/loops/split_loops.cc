@@ -33,7 +33,7 @@ class Splitter {
       : source_(source),
         from_(*source.entry()),
         options_(options),
-        cuts_(FindStackedCuts(source, options)),
+        splits_(FindStackedSplits(source, options)),
         program_(source.name(), OneDevice()),
         entry_(
             program_.module.AddComputation(program_.UniqueName(from_.name()))),
@@ -53,39 +53,40 @@ class Splitter {
     Simplify(program_);
     program_.module.Finish();
     MW_RETURN_IF_ERROR(Annotate(Verify(program_.module),
-                                "internal error: the step with loops cut"));
+                                "internal error: the step with loops split"));
     return SplitStep{.module = std::move(program_.module),
                      .parameters = std::move(parameters_),
                      .outputs = std::move(outputs_),
-                     .has_cut_loops = true};
+                     .has_split_loops = true};
   }
 
  private:
-  const std::optional<StackCut>& CutOf(const Instruction& value) const {
-    return cuts_.values[value.id];
+  const std::optional<DimensionSplit>& SplitOf(const Instruction& value) const {
+    return splits_.values[value.id];
   }
 
-  static Shape PartOf(Shape shape, const StackCut& cut, size_t part) {
+  static Shape PartOf(Shape shape, const DimensionSplit& split, size_t part) {
     shape.layout.reset();
-    shape.dimensions[cut.dimension] = cut.bounds[part + 1] - cut.bounds[part];
+    shape.dimensions[split.dimension] =
+        split.bounds[part + 1] - split.bounds[part];
     return shape;
   }
 
   void AddParameters() {
     int64_t next = 0;
     for (const Instruction* parameter : from_.Parameters()) {
-      const std::optional<StackCut>& cut = CutOf(*parameter);
+      const std::optional<DimensionSplit>& split = SplitOf(*parameter);
       TensorParts& made = parameters_.emplace_back();
       made.first = next;
-      if (!cut.has_value()) {
+      if (!split.has_value()) {
         whole_[parameter->id] = AddParameter(*parameter, parameter->shape, "");
       } else {
-        made.dimension = cut->dimension;
-        made.bounds = cut->bounds;
-        for (size_t i = 0; i + 1 < cut->bounds.size(); ++i) {
-          parts_[parameter->id].push_back(
-              AddParameter(*parameter, PartOf(parameter->shape, *cut, i),
-                           PartName("", cut->bounds[i], cut->bounds[i + 1])));
+        made.dimension = split->dimension;
+        made.bounds = split->bounds;
+        for (size_t i = 0; i + 1 < split->bounds.size(); ++i) {
+          parts_[parameter->id].push_back(AddParameter(
+              *parameter, PartOf(parameter->shape, *split, i),
+              PartName("", split->bounds[i], split->bounds[i + 1])));
         }
       }
       next += made.count();
@@ -110,9 +111,9 @@ class Splitter {
         instruction.opcode == Opcode::kGetTupleElement) {
       return;
     }
-    if (cuts_.loops.contains(instruction.id)) return EmitLoop(instruction);
-    const std::optional<StackCut>& cut = CutOf(instruction);
-    if (cut.has_value()) return EmitParts(instruction, *cut);
+    if (splits_.loops.contains(instruction.id)) return EmitLoop(instruction);
+    const std::optional<DimensionSplit>& split = SplitOf(instruction);
+    if (split.has_value()) return EmitParts(instruction, *split);
     if (EmitPartialResults(instruction)) return;
     whole_[instruction.id] = Copy(instruction);
   }
@@ -125,13 +126,13 @@ class Splitter {
     return builder_.Clone(instruction, instruction.shape, std::move(operands));
   }
 
-  void EmitParts(const Instruction& instruction, const StackCut& cut) {
+  void EmitParts(const Instruction& instruction, const DimensionSplit& split) {
     const std::optional<OpRestriction> parts =
-        OpRestriction::OfResult(instruction, cut);
+        OpRestriction::OfResult(instruction, split);
     MW_CHECK(parts.has_value()) << instruction.name;
-    for (size_t i = 0; i + 1 < cut.bounds.size(); ++i) {
+    for (size_t i = 0; i + 1 < split.bounds.size(); ++i) {
       parts_[instruction.id].push_back(
-          builder_.Clone(instruction, PartOf(instruction.shape, cut, i),
+          builder_.Clone(instruction, PartOf(instruction.shape, split, i),
                          PartOperands(instruction, *parts, i)));
     }
   }
@@ -140,10 +141,11 @@ class Splitter {
                       const OpRestriction& parts, size_t part) {
     Values operands;
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
-      const std::optional<StackCut> cut = parts.Operand(i);
-      operands.push_back(cut.has_value()
-                             ? Slice(*instruction.operands[i], cut->dimension,
-                                     cut->bounds[part], cut->bounds[part + 1])
+      const std::optional<DimensionSplit> split = parts.Operand(i);
+      operands.push_back(split.has_value()
+                             ? Slice(*instruction.operands[i], split->dimension,
+                                     split->bounds[part],
+                                     split->bounds[part + 1])
                              : Whole(*instruction.operands[i]));
     }
     return operands;
@@ -155,17 +157,17 @@ class Splitter {
         instruction.operands.size() != 2) {
       return false;
     }
-    const Instruction& operand = cuts_.Source(*instruction.operands[0]);
-    const Instruction& start = cuts_.Source(*instruction.operands[1]);
-    if (!CutOf(operand).has_value()) return false;
+    const Instruction& operand = splits_.Source(*instruction.operands[0]);
+    const Instruction& start = splits_.Source(*instruction.operands[1]);
+    if (!SplitOf(operand).has_value()) return false;
     const std::optional<OpRestriction> parts =
-        OpRestriction::OfOperand(instruction, 0, *CutOf(operand));
+        OpRestriction::OfOperand(instruction, 0, *SplitOf(operand));
     if (!parts.has_value() || parts->Result().has_value() ||
         !LocalBuilder::IsIdentity(start, parts->reduction())) {
       return false;
     }
     Instruction* result = nullptr;
-    for (size_t i = 0; i + 1 < CutOf(operand)->bounds.size(); ++i) {
+    for (size_t i = 0; i + 1 < SplitOf(operand)->bounds.size(); ++i) {
       Instruction* part = builder_.Clone(instruction, instruction.shape,
                                          PartOperands(instruction, *parts, i));
       result = result == nullptr
@@ -177,7 +179,7 @@ class Splitter {
   }
 
   void EmitLoop(const Instruction& loop) {
-    const LoopPieces& pieces = cuts_.loops.at(loop.id);
+    const LoopPieces& pieces = splits_.loops.at(loop.id);
     const std::vector<LoopElement>& elements = pieces.loop.elements;
     const auto operand = [&](size_t e) -> const Instruction& {
       return *loop.operands[0]->operands[e];
@@ -227,30 +229,30 @@ class Splitter {
   void Define(const Instruction& value) {
     const Instruction& loop = *value.operands[0];
     const size_t e = value.attributes->tuple_index;
-    const LoopElement& element = cuts_.loops.at(loop.id).loop.elements[e];
+    const LoopElement& element = splits_.loops.at(loop.id).loop.elements[e];
     if (element.kind == Kind::kKnown) {
       whole_[value.id] = builder_.Constant(
           value.shape.element_type, static_cast<double>(element.values.back()));
     } else if (element.kind == Kind::kCarried) {
       whole_[value.id] = after_[loop.id][e];
     } else {
-      const StackCut& cut = *CutOf(value);
+      const DimensionSplit& split = *SplitOf(value);
       const auto& written = slots_[loop.id][e];
-      for (size_t i = 0; i + 1 < cut.bounds.size(); ++i) {
-        const auto found = written.find(cut.bounds[i]);
+      for (size_t i = 0; i + 1 < split.bounds.size(); ++i) {
+        const auto found = written.find(split.bounds[i]);
         // Slots that no iteration uses keep their initial values.
         parts_[value.id].push_back(found != written.end()
                                        ? found->second
                                        : Slice(*loop.operands[0]->operands[e],
-                                               cut.dimension, cut.bounds[i],
-                                               cut.bounds[i + 1]));
+                                               split.dimension, split.bounds[i],
+                                               split.bounds[i + 1]));
       }
     }
   }
 
-  bool IsOfCutLoop(const Instruction& value) const {
+  bool IsOfSplitLoop(const Instruction& value) const {
     return value.opcode == Opcode::kGetTupleElement &&
-           cuts_.loops.contains(value.operands[0]->id);
+           splits_.loops.contains(value.operands[0]->id);
   }
 
   const Values& Parts(const Instruction& value) {
@@ -259,13 +261,13 @@ class Splitter {
   }
 
   Instruction* Whole(const Instruction& value) {
-    const Instruction& at = cuts_.Source(value);
+    const Instruction& at = splits_.Source(value);
     Instruction*& whole = whole_[at.id];
     if (whole != nullptr) return whole;
-    if (CutOf(at).has_value()) {
-      return whole = builder_.Concatenate(Parts(at), CutOf(at)->dimension);
+    if (SplitOf(at).has_value()) {
+      return whole = builder_.Concatenate(Parts(at), SplitOf(at)->dimension);
     }
-    if (IsOfCutLoop(at)) {
+    if (IsOfSplitLoop(at)) {
       Define(at);
       return whole_[at.id];
     }
@@ -278,11 +280,11 @@ class Splitter {
   // [begin, end) of a dimension.
   Instruction* Slice(const Instruction& value, int64_t dimension, int64_t begin,
                      int64_t end) {
-    const Instruction& at = cuts_.Source(value);
+    const Instruction& at = splits_.Source(value);
     if (begin == 0 && end == at.shape.dimensions[dimension]) return Whole(at);
-    const std::optional<StackCut>& cut = CutOf(at);
-    if (cut.has_value() && cut->dimension == dimension) {
-      return SliceOfParts(at, *cut, begin, end);
+    const std::optional<DimensionSplit>& split = SplitOf(at);
+    if (split.has_value() && split->dimension == dimension) {
+      return SliceOfParts(at, *split, begin, end);
     }
     if (at.opcode == Opcode::kBroadcast &&
         !std::ranges::count(at.attributes->dimensions, dimension)) {
@@ -294,23 +296,23 @@ class Splitter {
     return builder_.Slice(Whole(at), dimension, begin, end);
   }
 
-  Instruction* SliceOfParts(const Instruction& at, const StackCut& cut,
+  Instruction* SliceOfParts(const Instruction& at, const DimensionSplit& split,
                             int64_t begin, int64_t end) {
     const Values parts = Parts(at);
     Values found;
     for (size_t i = 0; i < parts.size(); ++i) {
-      const int64_t low = std::max(begin, cut.bounds[i]);
-      const int64_t high = std::min(end, cut.bounds[i + 1]);
+      const int64_t low = std::max(begin, split.bounds[i]);
+      const int64_t high = std::min(end, split.bounds[i + 1]);
       if (low >= high) continue;
-      const bool all = low == cut.bounds[i] && high == cut.bounds[i + 1];
+      const bool all = low == split.bounds[i] && high == split.bounds[i + 1];
       found.push_back(all ? parts[i]
-                          : builder_.Slice(parts[i], cut.dimension,
-                                           low - cut.bounds[i],
-                                           high - cut.bounds[i]));
+                          : builder_.Slice(parts[i], split.dimension,
+                                           low - split.bounds[i],
+                                           high - split.bounds[i]));
     }
     return found.size() == 1
                ? found[0]
-               : builder_.Concatenate(std::move(found), cut.dimension);
+               : builder_.Concatenate(std::move(found), split.dimension);
   }
 
   void AddRoot() {
@@ -382,7 +384,7 @@ class Splitter {
   const Module& source_;
   const Computation& from_;
   const LoopSplitOptions& options_;
-  const StackedCuts cuts_;
+  const StackedSplits splits_;
   LocalProgram program_;
   Computation* const entry_;
   LocalBuilder builder_;

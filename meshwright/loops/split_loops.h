@@ -2,7 +2,7 @@
 // can each have some; with them the arrays that are stacked along the scanned
 // dimension.
 //
-//   state w f32[12,64,64], m f32[12,64,64]; loops of 12, cut at 6
+//   state w f32[12,64,64], m f32[12,64,64]; loops of 12, split at 6
 //   -> state w[0:6], w[6:12], m[0:6], m[6:12], each f32[6,64,64];
 //      loops of 6, each reading and writing its own; the optimizer in parts
 //
@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/loops/stacked_cuts.h"
+#include "meshwright/loops/stacked_splits.h"
 
 namespace meshwright {
 
@@ -42,7 +42,7 @@ struct SplitStep {
 
   // Whether loops were split. Tensors need not be then: loops over time share
   // their weights.
-  bool has_cut_loops = false;
+  bool has_split_loops = false;
 };
 
 // "blocks/w", 6, 12 -> "blocks/w[6:12]".

@@ -25,10 +25,10 @@ struct Step : SmallLoops {
     Return({new_w, new_m, down.carried, up.stacked});
   }
 
-  SplitStep Split(std::vector<int64_t> at, std::vector<bool> may_cut) {
+  SplitStep Split(std::vector<int64_t> at, std::vector<bool> may_split) {
     absl::StatusOr<SplitStep> split =
         SplitLoops(module, {.at = {{"up", std::move(at)}},
-                            .may_cut = std::move(may_cut),
+                            .may_split = std::move(may_split),
                             .state = {{1, 0}, {2, 1}}});
     EXPECT_TRUE(split.ok()) << split.status();
     return *std::move(split);
@@ -53,7 +53,7 @@ int CountOf(const Module& module, Opcode opcode) {
   return count;
 }
 
-TEST(SplitLoopsTest, CutsLoopsStateAndOutputs) {
+TEST(SplitLoopsTest, SplitsLoopsStateAndOutputs) {
   Step step(6);
   const SplitStep split = step.Split({2}, {false, true, true});
   EXPECT_THAT(TripCounts(split.module), ElementsAre(2, 4, 4, 2));
@@ -88,7 +88,7 @@ TEST(SplitLoopsTest, OneIterationIsNoLoop) {
   EXPECT_EQ(CountOf(split.module, Opcode::kOptBarrier), 3);
 }
 
-// Loops are cut all the same; each reads a slice.
+// Loops are split all the same; each reads a slice.
 TEST(SplitLoopsTest, DataStaysWhole) {
   Step step(6);
   const SplitStep split = step.Split({3}, {false, false, false});

@@ -1,4 +1,4 @@
-// The placement of a mesh on a cluster: which links the groups along its axes
+// How a mesh is mapped to a cluster: which links the groups along its axes
 // use.
 //
 //   two hosts of 4 devices, mesh data=2,model=4:

@@ -48,7 +48,7 @@ std::vector<bool> DataLeaves(const Module& module, const FlatGraph& graph) {
   return data;
 }
 
-using Cuts = std::vector<std::optional<int64_t>>;
+using BatchDims = std::vector<std::optional<int64_t>>;
 
 // If less than this part of the work stays unsplit, no other dimension is
 // tried; and the part that another dimension must split in addition.
@@ -134,9 +134,9 @@ std::vector<bool> LateOps(const FlatGraph& graph, const TimeSplit& split) {
   return late;
 }
 
-Work WorkOf(const FlatGraph& graph, int64_t parts, const Cuts& cuts) {
+Work WorkOf(const FlatGraph& graph, int64_t parts, const BatchDims& dims) {
   const TimeSplit split =
-      SplitOverTime(graph, parts, cuts, /*estimates=*/false);
+      SplitOverTime(graph, parts, dims, /*estimates=*/false);
   const std::vector<bool> counted = CountedOps(graph, split.assignment.rules);
   const std::vector<bool> late = LateOps(graph, split);
   Work work;
@@ -174,22 +174,22 @@ class BatchSearch {
   // chosen dimension must also split more work that does not wait for the whole
   // batch: what weights share (their hidden size) splits much, too, but sums
   // over it are needed early.
-  Cuts Find() const {
+  BatchDims Find() const {
     const std::map<int64_t, int64_t> firsts = SizesOf(0);
     const std::map<int64_t, int64_t> seconds = SizesOf(1);
     const bool has_choice = firsts.size() > 1 || !seconds.empty();
-    Cuts best(open_.size());
+    BatchDims best(open_.size());
     Work most{.split = -1};
     int64_t most_bytes = 0;
     for (const auto& [size, bytes] : firsts) {
-      const Cuts cuts = CutsOf(size, {0});
+      const BatchDims dims = DimsOf(size, {0});
       Work work;
       if (has_choice && size > 1) {
-        work = WorkOf(graph_, SmallestDivisor(size), cuts);
+        work = WorkOf(graph_, SmallestDivisor(size), dims);
       }
       if (work.split > most.split ||
           (work.split == most.split && bytes > most_bytes)) {
-        best = cuts;
+        best = dims;
         most = work;
         most_bytes = bytes;
       }
@@ -197,15 +197,15 @@ class BatchSearch {
     if (most.all - most.split <= kLittle * most.all) return best;
     if (firsts.size() > 1 && most.split <= kLittle * most.all) {
       for (const auto& [size, bytes] : seconds) {
-        if (AreViewsOf(size)) return CutsOf(size, {1, 0});
+        if (AreViewsOf(size)) return DimsOf(size, {1, 0});
       }
     }
     double enough = (1 + kLittle) * most.soon;
     for (const auto& [size, bytes] : seconds) {
-      const Cuts cuts = CutsOf(size, {1, 0});
-      const Work work = WorkOf(graph_, SmallestDivisor(size), cuts);
+      const BatchDims dims = DimsOf(size, {1, 0});
+      const Work work = WorkOf(graph_, SmallestDivisor(size), dims);
       if (work.soon <= enough || work.split < kMost * work.all) continue;
-      best = cuts;
+      best = dims;
       enough = work.soon;
     }
     return best;
@@ -243,18 +243,18 @@ class BatchSearch {
   }
 
   // By leaf: the first of the dimensions with this size.
-  Cuts CutsOf(int64_t size, const std::vector<size_t>& dimensions) const {
-    Cuts cuts(open_.size());
+  BatchDims DimsOf(int64_t size, const std::vector<size_t>& dimensions) const {
+    BatchDims dims(open_.size());
     for (size_t i = 0; i < open_.size(); ++i) {
       if (!open_[i]) continue;
       for (const size_t dimension : dimensions) {
         if (dimension < DimensionsOf(i).size() &&
-            DimensionsOf(i)[dimension] == size && !cuts[i].has_value()) {
-          cuts[i] = static_cast<int64_t>(dimension);
+            DimensionsOf(i)[dimension] == size && !dims[i].has_value()) {
+          dims[i] = static_cast<int64_t>(dimension);
         }
       }
     }
-    return cuts;
+    return dims;
   }
 
   const FlatGraph& graph_;
@@ -309,7 +309,7 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
         options.batch_dims.size(), " batch dimensions are given for ",
         graph.parameters.size(), " parameters"));
   }
-  Cuts found(graph.parameters.size());
+  BatchDims found(graph.parameters.size());
   const std::vector<bool> data = DataLeaves(module, graph);
   std::vector<bool> open(found.size());
   const bool is_recorded = std::ranges::any_of(graph.parameters, [&](OpId op) {
@@ -337,7 +337,7 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
     }
     open[i] = !is_recorded && data[i] && shape.IsArray() && shape.rank() > 0;
   }
-  const Cuts guessed = BatchSearch(graph, open).Find();
+  const BatchDims guessed = BatchSearch(graph, open).Find();
   bool any = false;
   for (size_t i = 0; i < found.size(); ++i) {
     if (open[i] && guessed[i].has_value()) {

@@ -134,9 +134,9 @@ class LoopWriter {
   void RecordBatch() {
     for (const MicroBatchProgram& phase : split_.phases) {
       for (const MicroBatchArgument& argument : phase.arguments) {
-        if (!argument.cut.has_value()) continue;
+        if (!argument.batch_dim.has_value()) continue;
         parameters_[argument.index]->frontend_attributes[kBatchAttribute] =
-            absl::StrCat(*argument.cut);
+            absl::StrCat(*argument.batch_dim);
       }
     }
   }
@@ -207,13 +207,13 @@ class LoopWriter {
     for (const MicroBatchArgument& argument : phase.arguments) {
       const int64_t position = Position(phase, argument);
       Instruction* value = position >= 0 ? at(position) : at(next++);
-      if (argument.cut.has_value()) {
+      if (argument.batch_dim.has_value()) {
         const int64_t size =
-            value->shape.dimensions[*argument.cut] / split_.count;
+            value->shape.dimensions[*argument.batch_dim] / split_.count;
         Instruction* const from = builder.Binary(
             Opcode::kMultiply, index,
             builder.Constant(ElementType::kS32, static_cast<double>(size)));
-        value = builder.DynamicSlice(value, *argument.cut, from, size);
+        value = builder.DynamicSlice(value, *argument.batch_dim, from, size);
       }
       arguments.push_back(value);
     }

@@ -34,12 +34,12 @@ using Kind = MicroBatchArgument::Kind;
 class Writer {
  public:
   Writer(const Module& source, const FlatGraph& graph, const TimeSplit& split,
-         const std::vector<std::optional<int64_t>>& cuts, bool allow_inexact,
-         bool has_regions)
+         const std::vector<std::optional<int64_t>>& batch_dims,
+         bool allow_inexact, bool has_regions)
       : source_(source),
         graph_(graph),
         split_(split),
-        cuts_(cuts),
+        batch_dims_(batch_dims),
         allow_inexact_(allow_inexact),
         has_regions_(has_regions),
         leaves_(source) {}
@@ -154,7 +154,7 @@ class Writer {
                    : draft.emitter.ShardingOf(op.first_result);
       MicroBatchArgument argument{.kind = Kind::kParameter,
                                   .index = static_cast<int64_t>(i)};
-      if (!IsReplicated(sharding)) argument.cut = cuts_[i];
+      if (!IsReplicated(sharding)) argument.batch_dim = batch_dims_[i];
       Instruction* parameter = AddParameter(
           draft, argument, draft.emitter.LocalShape(op.first_result, sharding),
           op.instruction->name);
@@ -230,7 +230,7 @@ class Writer {
   absl::StatusOr<MicroBatchProgram> WritePhase(const TimeProgram& part) {
     Draft draft(*this, absl::StrCat("micro", phases_.size()), split_.mesh, part,
                 {});
-    draft.assignment = SplitOnDemand(draft.graph, split_);
+    draft.assignment = SplitAsNeeded(draft.graph, split_);
     if (allow_inexact_) {
       draft.emitter.set_completion([this](Instruction* value,
                                           Reduction reduction,
@@ -352,7 +352,7 @@ class Writer {
   const Module& source_;
   const FlatGraph& graph_;
   const TimeSplit& split_;
-  const std::vector<std::optional<int64_t>>& cuts_;
+  const std::vector<std::optional<int64_t>>& batch_dims_;
   const bool allow_inexact_;
   const bool has_regions_;  // Of shard_map, opened.
   const ParameterLeaves leaves_;
@@ -364,13 +364,14 @@ class Writer {
 
 absl::StatusOr<MicroBatched> Write(
     const Module& module, const FlatGraph& graph, TimeSplit split,
-    const std::vector<std::optional<int64_t>>& cuts,
+    const std::vector<std::optional<int64_t>>& batch_dims,
     const MicroBatchOptions& options, bool one_phase, bool has_regions) {
   PlaceAccumulators(graph, split);
   MW_ASSIGN_OR_RETURN(
       std::vector<TimeProgram> programs,
-      CutIntoPhases(graph, split, options.allow_inexact, one_phase));
-  return Writer(module, graph, split, cuts, options.allow_inexact, has_regions)
+      SplitIntoPhases(graph, split, options.allow_inexact, one_phase));
+  return Writer(module, graph, split, batch_dims, options.allow_inexact,
+                has_regions)
       .Run(std::move(programs));
 }
 
@@ -381,12 +382,13 @@ absl::StatusOr<MicroBatched> SplitOpened(const Module& module,
   MW_RETURN_IF_ERROR(CheckSupported(Flatten(module)));
   MW_ASSIGN_OR_RETURN(const OpenedIslands open, OpenIslands(module));
   const FlatGraph graph = Flatten(open.module);
-  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
+  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> batch_dims,
                       BatchDimensions(open.module, graph, options));
   MW_ASSIGN_OR_RETURN(TimeSplit split,
-                      SplitWithRegions(graph, open, options.count, cuts,
+                      SplitWithRegions(graph, open, options.count, batch_dims,
                                        options.allow_inexact));
-  return Write(open.module, graph, std::move(split), cuts, options, one_phase,
+  return Write(open.module, graph, std::move(split), batch_dims, options,
+               one_phase,
                /*has_regions=*/true);
 }
 
@@ -395,11 +397,12 @@ absl::StatusOr<MicroBatched> SplitClosed(const Module& module,
                                          bool one_phase) {
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
-  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
+  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> batch_dims,
                       BatchDimensions(module, graph, options));
-  return Write(module, graph,
-               SplitOverTime(graph, options.count, cuts, options.allow_inexact),
-               cuts, options, one_phase, /*has_regions=*/false);
+  return Write(
+      module, graph,
+      SplitOverTime(graph, options.count, batch_dims, options.allow_inexact),
+      batch_dims, options, one_phase, /*has_regions=*/false);
 }
 
 absl::StatusOr<MicroBatched> Split(const Module& module,

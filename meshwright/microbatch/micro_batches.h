@@ -64,7 +64,7 @@ struct MicroBatchArgument {
   Kind kind = Kind::kParameter;
   int64_t index = 0;
   // If set: micro-batch t gets part t of this dimension.
-  std::optional<int64_t> cut;
+  std::optional<int64_t> batch_dim;
 };
 
 struct MicroBatchProgram {

@@ -14,9 +14,9 @@
 namespace meshwright {
 namespace {
 
-class Placement {
+class AccumulatorSearch {
  public:
-  Placement(const FlatGraph& graph, TimeSplit& split)
+  AccumulatorSearch(const FlatGraph& graph, TimeSplit& split)
       : graph_(graph), split_(split), nodes_(graph.ops.size(), -1) {}
 
   void Run() {
@@ -152,7 +152,7 @@ class Placement {
 }  // namespace
 
 void PlaceAccumulators(const FlatGraph& graph, TimeSplit& split) {
-  Placement(graph, split).Run();
+  AccumulatorSearch(graph, split).Run();
 }
 
 }  // namespace meshwright

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "absl/strings/str_join.h"
+#include "meshwright/analysis/known_scalars.h"
 #include "meshwright/hlo/opcode_traits.h"
-#include "meshwright/partition/known_scalars.h"
 
 namespace meshwright {
 namespace {

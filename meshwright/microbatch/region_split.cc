@@ -20,11 +20,11 @@ namespace {
 class RegionCheck {
  public:
   RegionCheck(const FlatGraph& graph, const OpenedIslands& open,
-              const TimeSplit& split, RegionDemands& demands)
+              const TimeSplit& split, RegionNeeds& needs)
       : graph_(graph),
         open_(open),
         split_(split),
-        demands_(demands),
+        needs_(needs),
         on_devices_(graph.values.size()),
         numbers_(graph.values.size()) {
     for (const FlatOp& op : graph.ops) {
@@ -43,20 +43,20 @@ class RegionCheck {
     }
   }
 
-  // True if demands were added: split anew.
+  // True if needs were added: split anew.
   absl::StatusOr<bool> Run() {
     // Once more when nothing changes.
-    for (bool changes = true; error_.empty() && !demanded_;) {
+    for (bool changes = true; error_.empty() && !found_needs_;) {
       if (!changes && std::exchange(is_settled_, true)) break;
       changes = false;
       for (OpId id{0}; id < std::ssize(graph_.ops); ++id) {
         if (!graph_.ops[id].live) continue;
         changes =
             (region_[id] == kOutside ? WorkOutside(id) : Work(id)) || changes;
-        if (!error_.empty() || demanded_) break;
+        if (!error_.empty() || found_needs_) break;
       }
     }
-    if (demanded_) return true;
+    if (found_needs_) return true;
     if (!error_.empty()) return absl::InvalidArgumentError(error_);
     return false;
   }
@@ -134,7 +134,7 @@ class RegionCheck {
       result.varies |= on_devices_[control->second].varies;
     }
     FindRows(id, result);
-    if (!error_.empty() || demanded_) return false;
+    if (!error_.empty() || found_needs_) return false;
     if (IsCompute(id) && IsCollectiveOfIslands(op.instruction->opcode)) {
       Communicate(id, result);
     } else {
@@ -165,7 +165,7 @@ class RegionCheck {
   bool CompleteOutside(OpId id, size_t index) {
     if (Enters(id)) {
       if (IsPartial(Operand(id, index))) return true;
-      if (on_devices_[Operand(id, index)].apart && DemandApart(id)) {
+      if (on_devices_[Operand(id, index)].apart && NeedApart(id)) {
         return false;
       }
       const FlatOp& op = graph_.ops[id];
@@ -181,14 +181,14 @@ class RegionCheck {
     if (IsPartial(Operand(id, index))) {
       for (OpId other{0}; other < std::ssize(region_); ++other) {
         if (region_[other] != region_[id] || !Enters(other) ||
-            !graph_.ops[other].live || demands_.completed[other] ||
+            !graph_.ops[other].live || needs_.completed[other] ||
             !IsPartial(Operand(other, 0))) {
           continue;
         }
-        demands_.completed[other] = true;
-        demanded_ = true;
+        needs_.completed[other] = true;
+        found_needs_ = true;
       }
-      if (demanded_) return false;
+      if (found_needs_) return false;
       Refuse(id, "needs a sum over all micro-batches");
       return false;
     }
@@ -197,10 +197,10 @@ class RegionCheck {
   }
 
   // False if it is apart already.
-  bool DemandApart(OpId id) {
-    if (demands_.apart[id]) return false;
-    demands_.apart[id] = true;
-    demanded_ = true;
+  bool NeedApart(OpId id) {
+    if (needs_.apart[id]) return false;
+    needs_.apart[id] = true;
+    found_needs_ = true;
     return true;
   }
 
@@ -242,7 +242,7 @@ class RegionCheck {
     const auto dim = SplitDimension(split_.states[value]);
     // As residuals do, which are split over all axes.
     const bool apart = dim.has_value() && AxesOf(edge.dims[*dim]) != given.rows;
-    if (apart && !AxesOf(edge.dims[*dim]).empty() && DemandApart(id)) {
+    if (apart && !AxesOf(edge.dims[*dim]).empty() && NeedApart(id)) {
       return false;
     }
     const auto edge_rank = static_cast<int64_t>(edge.dims.size());
@@ -371,14 +371,14 @@ class RegionCheck {
         continue;
       }
       if (!CutEntering(operand, taken, result.rows)) {
-        demanded_ = false;
+        found_needs_ = false;
         Refuse(id, absl::StrCat("depends on which row of a device it works on, "
                                 "and devices along ",
                                 Names(rows, id), " have others"));
         return;
       }
     }
-    if (demanded_) return;
+    if (found_needs_) return;
     if ((result.varies & rows) != 0) {
       Refuse(id,
              absl::StrCat("depends on which device along ",
@@ -420,11 +420,11 @@ class RegionCheck {
     }
     if (Enters(id)) {
       const Sharding edge = RegionEdgeOf(*graph_.ops[id].instruction)->sharding;
-      if (AxesOf(edge.dims[*dim]) != rows || demands_.cut[id].has_value()) {
+      if (AxesOf(edge.dims[*dim]) != rows || needs_.split[id].has_value()) {
         return false;
       }
-      demands_.cut[id] = static_cast<int64_t>(*dim);
-      demanded_ = true;
+      needs_.split[id] = static_cast<int64_t>(*dim);
+      found_needs_ = true;
       return true;
     }
     const FlatOp& op = graph_.ops[id];
@@ -450,20 +450,20 @@ class RegionCheck {
       }
     }
     // Not made of anything that has rows, it has some of its own.
-    return demanded_;
+    return found_needs_;
   }
 
   const FlatGraph& graph_;
   const OpenedIslands& open_;
   const TimeSplit& split_;
-  RegionDemands& demands_;
+  RegionNeeds& needs_;
   std::vector<int32_t> region_;        // By op.
   std::vector<OnDevices> on_devices_;  // By value.
   // By value: integers that are known on every device.
   std::vector<std::optional<DeviceValues>> numbers_;
   absl::flat_hash_map<OpId, ValueId> control_;  // Of carries and merges.
   std::string error_;
-  bool demanded_ = false;
+  bool found_needs_ = false;
   bool is_settled_ = false;
 };
 
@@ -472,14 +472,14 @@ class RegionCheck {
 absl::StatusOr<TimeSplit> SplitWithRegions(
     const FlatGraph& graph, const OpenedIslands& open, int64_t count,
     const std::vector<std::optional<int64_t>>& dimensions, bool estimates) {
-  RegionDemands demands{.completed = std::vector<bool>(graph.ops.size()),
-                        .cut = {},
-                        .apart = std::vector<bool>(graph.ops.size())};
-  demands.cut.resize(graph.ops.size());
+  RegionNeeds needs{.completed = std::vector<bool>(graph.ops.size()),
+                    .split = {},
+                    .apart = std::vector<bool>(graph.ops.size())};
+  needs.split.resize(graph.ops.size());
   while (true) {
     TimeSplit split =
-        SplitOverTime(graph, count, dimensions, estimates, &demands);
-    RegionCheck check(graph, open, split, demands);
+        SplitOverTime(graph, count, dimensions, estimates, &needs);
+    RegionCheck check(graph, open, split, needs);
     absl::StatusOr<bool> again = check.Run();
     if (!again.ok()) return again.status();
     if (*again) continue;

@@ -284,7 +284,7 @@ class Finder {
     for (size_t i = 0; i < op.operands.size(); ++i) {
       for (const Rows& rows : Of(*op.operands[i])) {
         leaves.push_back({op.operands[i], rows});
-        if (rows.sort != nullptr && !TreatsRowsAlike(op, i, rows.dimension)) {
+        if (rows.sort != nullptr && !TreatsRowsEqually(op, i, rows.dimension)) {
           return false;
         }
       }

@@ -28,7 +28,8 @@ bool IsSameAlong(const Instruction& value, int64_t dimension) {
   });
 }
 
-bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension) {
+bool TreatsRowsEqually(const Instruction& op, size_t operand,
+                       int64_t dimension) {
   const auto is_full = [&](const Shape& part) {
     return part.dimensions[dimension] ==
            op.operand_shape(0).dimensions[dimension];

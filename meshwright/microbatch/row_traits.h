@@ -14,7 +14,8 @@ bool IsSameAlong(const Instruction& value, int64_t dimension);
 
 // Whether, in a dimension of operand `operand` that the op's sharding rule
 // keeps or reduces, the op does the same with every row, wherever it is.
-bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension);
+bool TreatsRowsEqually(const Instruction& op, size_t operand,
+                       int64_t dimension);
 
 // Whether it sorts the rows' numbers beside their keys, smallest first. Not of
 // more rows than can be looked at.

@@ -408,10 +408,10 @@ std::string DescribeOp(const FlatOp& op) {
              : absl::StrCat(op.instruction->name, " (", source.ToString(), ")");
 }
 
-absl::StatusOr<std::vector<TimeProgram>> CutIntoPhases(const FlatGraph& graph,
-                                                       const TimeSplit& split,
-                                                       bool allow_inexact,
-                                                       bool one_phase) {
+absl::StatusOr<std::vector<TimeProgram>> SplitIntoPhases(const FlatGraph& graph,
+                                                         const TimeSplit& split,
+                                                         bool allow_inexact,
+                                                         bool one_phase) {
   return Phases(graph, split, allow_inexact, one_phase).Run();
 }
 

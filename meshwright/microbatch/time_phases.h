@@ -33,10 +33,10 @@ std::string DescribeOp(const FlatOp& op);
 // `allow_inexact`, sums over the batch that take contractions are estimated
 // there from the micro-batch alone. With `one_phase`, every micro-batch
 // computes itself what would take earlier phases.
-absl::StatusOr<std::vector<TimeProgram>> CutIntoPhases(const FlatGraph& graph,
-                                                       const TimeSplit& split,
-                                                       bool allow_inexact,
-                                                       bool one_phase);
+absl::StatusOr<std::vector<TimeProgram>> SplitIntoPhases(const FlatGraph& graph,
+                                                         const TimeSplit& split,
+                                                         bool allow_inexact,
+                                                         bool one_phase);
 
 }  // namespace meshwright
 

@@ -35,7 +35,7 @@ std::vector<RegionId> Parents(const FlatGraph& graph) {
 
 class Follower {
  public:
-  Follower(const FlatGraph& graph, bool estimates, const RegionDemands* regions,
+  Follower(const FlatGraph& graph, bool estimates, const RegionNeeds* regions,
            TimeSplit& split)
       : graph_(graph),
         estimates_(estimates),
@@ -137,7 +137,7 @@ class Follower {
         CompletesAtEntry(id)) {
       completed[0] = true;
     }
-    if (regions_ != nullptr) FollowDemands(id);
+    if (regions_ != nullptr) FollowRegions(id);
     if (!FollowSplit(id)) {
       CompleteVarying(id);
       strategy(id) = ReplicatedStrategy(rule(id));
@@ -163,12 +163,12 @@ class Follower {
     }
   }
 
-  void FollowDemands(OpId id) {
+  void FollowRegions(OpId id) {
     if (regions_->completed[id] && State(id, 0).IsPending()) {
       split_.completed[id][0] = true;
     }
-    if (regions_->cut[id].has_value() && IsReplicated(State(id, 0))) {
-      const int32_t factor = rule(id).operands[0][*regions_->cut[id]][0];
+    if (regions_->split[id].has_value() && IsReplicated(State(id, 0))) {
+      const int32_t factor = rule(id).operands[0][*regions_->split[id]][0];
       SetAxes(rule(id), factor, mesh().AllSubAxes(), strategy(id));
     }
   }
@@ -290,7 +290,7 @@ class Follower {
 
   const FlatGraph& graph_;
   const bool estimates_;
-  const RegionDemands* const regions_;
+  const RegionNeeds* const regions_;
   std::vector<Rule> rules_;  // By op.
   TimeSplit& split_;
   const std::vector<RegionId> parents_;
@@ -315,7 +315,7 @@ std::vector<bool> NestedOps(const FlatGraph& graph) {
 
 TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
                         const std::vector<std::optional<int64_t>>& dimensions,
-                        bool estimates, const RegionDemands* regions) {
+                        bool estimates, const RegionNeeds* regions) {
   absl::StatusOr<Mesh> mesh = Mesh::Create({{"time", count}});
   MW_CHECK(mesh.ok()) << mesh.status();
   TimeSplit split{.mesh = *std::move(mesh)};

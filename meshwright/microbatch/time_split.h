@@ -42,11 +42,11 @@ struct TimeSplit {
 };
 
 // What to do with values as they enter shard_map regions (open_island.h).
-struct RegionDemands {
+struct RegionNeeds {
   std::vector<bool> completed;  // By op: takes what is pending completed.
   // By op: a dimension in which what is the same in every micro-batch is taken
   // in parts.
-  std::vector<std::optional<int64_t>> cut;
+  std::vector<std::optional<int64_t>> split;
   // By op: what enters or leaves has its rows in an order of its own, by
   // device.
   std::vector<bool> apart;
@@ -58,7 +58,7 @@ struct RegionDemands {
 // have an equal share.
 TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
                         const std::vector<std::optional<int64_t>>& dimensions,
-                        bool estimates, const RegionDemands* regions = nullptr);
+                        bool estimates, const RegionNeeds* regions = nullptr);
 
 // By op: whether it has an operand inside a loop or branch, where nothing can
 // be completed.
@@ -72,7 +72,7 @@ void PlaceAccumulators(const FlatGraph& graph, TimeSplit& split);
 // Strategies for the ops of `part`, a restriction of the graph that was split.
 // Invariant values of which every user needs only its micro-batch's part
 // (masks, positions, random bits) are computed in parts.
-Assignment SplitOnDemand(const FlatGraph& part, const TimeSplit& split);
+Assignment SplitAsNeeded(const FlatGraph& part, const TimeSplit& split);
 
 // The type in which values of `type` are accumulated.
 ElementType AccumulatorType(ElementType type, const Sharding& state);

@@ -11,8 +11,8 @@ Rule RuleOfOp(const FlatGraph& graph, const FlatOp& op) {
   }
   const ValueId value = op.result_count > 0 ? op.first_result : op.operands[0];
   Rule rule =
-      AlikeRule(graph.values[value].shape->dimensions,
-                static_cast<int32_t>(op.operands.size()), op.result_count);
+      PointwiseRule(graph.values[value].shape->dimensions,
+                    static_cast<int32_t>(op.operands.size()), op.result_count);
   if (op.kind != OpKind::kParameter && op.kind != OpKind::kOutput) {
     std::vector<int32_t> all(op.operands.size());
     std::iota(all.begin(), all.end(), 0);

@@ -365,13 +365,13 @@ void Choices::ListNeighbours(OpId id, std::vector<OpId>& list) const {
   }
 }
 
-void Choices::Settle(const AlikeGroup& group) {
+void Choices::Settle(const ShardingGroup& group) {
   const ShardingId sharding =
       group.given.has_value() ? pool_.Intern(*group.given) : CheapestFor(group);
   for (const ValueId value : group.values) pins_.Add(value, sharding);
 }
 
-ShardingId Choices::CheapestFor(const AlikeGroup& group) {
+ShardingId Choices::CheapestFor(const ShardingGroup& group) {
   std::vector<ShardingId> choices;
   for (const ValueId value : group.values) {
     choices.push_back(WithoutPending(ShardingOf(value)));

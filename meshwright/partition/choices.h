@@ -16,10 +16,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "meshwright/partition/alike.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/candidates.h"
 #include "meshwright/partition/op_pins.h"
+#include "meshwright/partition/sharding_groups.h"
 #include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
@@ -79,7 +79,7 @@ class Choices {
 
   // From now on the values of the group have the same sharding: the given one,
   // or else the one that is cheapest to reach from their present shardings.
-  void Settle(const AlikeGroup& group);
+  void Settle(const ShardingGroup& group);
 
   // OK if every pin is satisfied; otherwise names the op.
   absl::Status CheckPins() const;
@@ -99,7 +99,7 @@ class Choices {
   double RepeatsOf(const Use& use) const;
   RegionId RegionOf(const Use& use) const;
   ShardingId WithoutPending(ShardingId sharding);
-  ShardingId CheapestFor(const AlikeGroup& group);
+  ShardingId CheapestFor(const ShardingGroup& group);
   bool CanGive(ValueId value, ShardingId sharding);
 
   double MovePrice(ElementType type, ShardingId from, ShardingId to);

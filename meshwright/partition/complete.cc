@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
-#include "meshwright/partition/alike.h"
 #include "meshwright/partition/choices.h"
+#include "meshwright/partition/sharding_groups.h"
 
 namespace meshwright {
 namespace {
@@ -24,13 +24,13 @@ class Completer {
             const Prices& prices, Resharder& resharder)
       : graph_(graph), choices_(graph, pins, mesh, prices, resharder) {}
 
-  absl::StatusOr<Assignment> Run(const std::vector<AlikeGroup>& groups) {
-    for (const AlikeGroup& group : groups) {
+  absl::StatusOr<Assignment> Run(const std::vector<ShardingGroup>& groups) {
+    for (const ShardingGroup& group : groups) {
       if (group.given.has_value()) choices_.Settle(group);
     }
     SearchFromAllStarts();
     bool settled = false;
-    for (const AlikeGroup& group : groups) {
+    for (const ShardingGroup& group : groups) {
       if (group.given.has_value()) continue;
       choices_.Settle(group);
       settled = true;
@@ -216,8 +216,8 @@ class Completer {
 absl::StatusOr<Assignment> Complete(const FlatGraph& graph, const Pins& pins,
                                     const Mesh& mesh, const Prices& prices,
                                     Resharder& resharder) {
-  MW_ASSIGN_OR_RETURN(const std::vector<AlikeGroup> groups,
-                      AlikeGroups(graph, pins));
+  MW_ASSIGN_OR_RETURN(const std::vector<ShardingGroup> groups,
+                      ShardingGroups(graph, pins));
   return Completer(graph, pins, mesh, prices, resharder).Run(groups);
 }
 

@@ -10,9 +10,9 @@
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/partition/alike.h"
 #include "meshwright/partition/instruction_pins.h"
 #include "meshwright/partition/lower_program.h"
+#include "meshwright/partition/sharding_groups.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/partition/whole_ops.h"
@@ -238,7 +238,7 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
   MW_RETURN_IF_ERROR(CheckIslands(module, mesh));
   MW_RETURN_IF_ERROR(CheckPins(module, graph, mesh, pins));
   PinParameters(graph, pins);
-  MW_RETURN_IF_ERROR(PinAlikeParameters(graph, pins));
+  MW_RETURN_IF_ERROR(PinParametersOfGroups(graph, pins));
   PinAliases(module, graph, pins);
   Resharder resharder(&mesh, prices);
   MW_ASSIGN_OR_RETURN(Assignment assignment,

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "meshwright/partition/small_step_for_test.h"
+#include "meshwright/analysis/small_step_for_test.h"
 
 namespace meshwright {
 namespace {

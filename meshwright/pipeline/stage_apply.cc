@@ -15,7 +15,7 @@ constexpr int64_t kFewBytes = 64;
 class ApplyPlacer {
  public:
   ApplyPlacer(const Computation& entry, const CutGraph& graph,
-              std::vector<int32_t> homes, const std::vector<int64_t>& next_of)
+              std::vector<StageId> homes, const std::vector<int64_t>& next_of)
       : entry_(entry),
         graph_(graph),
         next_of_(next_of),
@@ -26,22 +26,22 @@ class ApplyPlacer {
     }
   }
 
-  ApplyPlacement Run() {
+  ApplyPlaces Run() {
     FollowOperands();
     PlaceOutputs();
-    ApplyPlacement placement;
+    ApplyPlaces apply;
     for (const Instruction* parameter : parameters_) {
-      placement.parameters.push_back(stage_[parameter->id]);
+      apply.parameters.push_back(stage_[parameter->id]);
     }
-    placement.places = Rounds();
-    return placement;
+    apply.places = Rounds();
+    return apply;
   }
 
  private:
   bool IsKnown(const Instruction* value) const {
     return StageOf(value) != kNoStage;
   }
-  int32_t StageOf(const Instruction* value) const {
+  StageId StageOf(const Instruction* value) const {
     return stage_[graph_.owner[value->id]];
   }
 
@@ -53,7 +53,7 @@ class ApplyPlacer {
       }
       any = Sweep(/*guess=*/true);
     }
-    for (int32_t& stage : stage_) stage = std::max(stage, 0);
+    for (StageId& stage : stage_) stage = std::max(stage, StageId(0));
   }
 
   bool Sweep(bool guess) {
@@ -81,18 +81,18 @@ class ApplyPlacer {
 
   // The stage of the largest source, the first stage if there are several.
   // `guess`: even if a larger source has no stage yet.
-  int32_t FromSources(int32_t id, bool guess) const {
+  StageId FromSources(int32_t id, bool guess) const {
     int64_t largest = -1;
     int64_t largest_unknown = -1;
-    int32_t chosen = kNoStage;
-    std::set<int32_t> stages;
+    StageId chosen = kNoStage;
+    std::set<StageId> stages;
     for (const Instruction* source : graph_.sources[id]) {
       const int64_t bytes = ByteSize(source->shape);
       if (!IsKnown(source)) {
         largest_unknown = std::max(largest_unknown, bytes);
         continue;
       }
-      const int32_t stage = StageOf(source);
+      const StageId stage = StageOf(source);
       stages.insert(stage);
       if (bytes > largest || (bytes == largest && stage < chosen)) {
         largest = bytes;
@@ -105,7 +105,7 @@ class ApplyPlacer {
     }
     const bool few = largest <= kFewBytes &&
                      ByteSize(entry_.instruction(id)->shape) <= kFewBytes;
-    return few && stages.size() > 1 ? 0 : chosen;
+    return few && stages.size() > 1 ? StageId(0) : chosen;
   }
 
   void PlaceOutputs() {
@@ -142,7 +142,7 @@ class ApplyPlacer {
   const Computation& entry_;
   const CutGraph& graph_;
   const std::vector<int64_t>& next_of_;
-  std::vector<int32_t> stage_;
+  std::vector<StageId> stage_;
   const std::vector<Instruction*> parameters_;
 };
 
@@ -173,9 +173,9 @@ std::vector<std::vector<int64_t>> OutputsLike(const Computation& entry) {
   return like;
 }
 
-ApplyPlacement PlaceApply(const Computation& entry, const CutGraph& graph,
-                          std::vector<int32_t> homes,
-                          const std::vector<int64_t>& next_of) {
+ApplyPlaces PlaceApply(const Computation& entry, const CutGraph& graph,
+                       std::vector<StageId> homes,
+                       const std::vector<int64_t>& next_of) {
   return ApplyPlacer(entry, graph, std::move(homes), next_of).Run();
 }
 

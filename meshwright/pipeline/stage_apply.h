@@ -15,18 +15,19 @@
 
 #include "meshwright/hlo/computation.h"
 #include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_id.h"
 
 namespace meshwright {
 
 struct ApplyPlace {
   int32_t round = 0;
-  int32_t stage = 0;
+  StageId stage;
 
   auto operator<=>(const ApplyPlace&) const = default;
 };
 
-struct ApplyPlacement {
-  std::vector<int32_t> parameters;  // By parameter: the stage that holds it.
+struct ApplyPlaces {
+  std::vector<StageId> parameters;  // By parameter: the stage that holds it.
   std::vector<ApplyPlace> places;   // By instruction id; of nodes and outputs.
 };
 
@@ -38,9 +39,9 @@ std::vector<std::vector<int64_t>> OutputsLike(const Computation& entry);
 // `homes`, by parameter number: the stage that holds it, kNoStage if that is
 // open. `next_of`, by output: the parameter whose next value it is, or -1; it
 // is computed on that parameter's stage.
-ApplyPlacement PlaceApply(const Computation& entry, const CutGraph& graph,
-                          std::vector<int32_t> homes,
-                          const std::vector<int64_t>& next_of);
+ApplyPlaces PlaceApply(const Computation& entry, const CutGraph& graph,
+                       std::vector<StageId> homes,
+                       const std::vector<int64_t>& next_of);
 
 }  // namespace meshwright
 

@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "meshwright/partition/small_step_for_test.h"
+#include "meshwright/analysis/small_step_for_test.h"
 #include "meshwright/pipeline/stage_backward.h"
 
 namespace meshwright {
@@ -42,14 +42,16 @@ TEST(PlaceApplyTest, WaitsForTheNormInRounds) {
   const Clipped step;
   const CutGraph graph = MakeCutGraph(*step.entry);
   // w and g are known, m is not.
-  const ApplyPlacement placed = PlaceApply(
-      *step.entry, graph, {0, 0, kNoStage, 1, 1, kNoStage}, {0, 2, 3, 5, -1});
+  constexpr StageId kFirst{0}, kLast{1};
+  const ApplyPlaces placed = PlaceApply(
+      *step.entry, graph, {kFirst, kFirst, kNoStage, kLast, kLast, kNoStage},
+      {0, 2, 3, 5, -1});
   EXPECT_THAT(placed.parameters, ElementsAre(0, 0, 0, 1, 1, 1));
   const auto at = [&](const Instruction* i) { return placed.places[i->id]; };
-  EXPECT_EQ(at(step.sums[1]), (ApplyPlace{.round = 0, .stage = 1}));
-  EXPECT_EQ(at(step.norm), (ApplyPlace{.round = 1, .stage = 0}));
-  EXPECT_EQ(at(step.next[0]), (ApplyPlace{.round = 1, .stage = 0}));
-  EXPECT_EQ(at(step.next[1]), (ApplyPlace{.round = 2, .stage = 1}));
+  EXPECT_EQ(at(step.sums[1]), (ApplyPlace{.round = 0, .stage = StageId(1)}));
+  EXPECT_EQ(at(step.norm), (ApplyPlace{.round = 1, .stage = StageId(0)}));
+  EXPECT_EQ(at(step.next[0]), (ApplyPlace{.round = 1, .stage = StageId(0)}));
+  EXPECT_EQ(at(step.next[1]), (ApplyPlace{.round = 2, .stage = StageId(1)}));
 }
 
 TEST(OutputsLikeTest, FindsTheWeightsOfAGradient) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "meshwright/partition/repeated_ops.h"
+#include "meshwright/analysis/repeated_ops.h"
 #include "meshwright/solve/min_cut.h"
 
 namespace meshwright {
@@ -42,13 +42,13 @@ class BackwardPlacer {
         available_(ForwardStages(entry_, graph_, problem.forward)),
         stage_(problem.forward) {
     for (int32_t id = 0; id < entry_.size(); ++id) {
-      if (IsFree(id)) stage_[id] = 0;
+      if (IsFree(id)) stage_[id] = StageId(0);
     }
     FindRepeated();
   }
 
-  std::vector<int32_t> Run() {
-    for (int32_t last = 0; last + 1 < problem_.stages; ++last) Cut(last);
+  std::vector<StageId> Run() {
+    for (StageId last{0}; last + 1 < problem_.stages; ++last) Cut(last);
     for (size_t i = 0; i < problem_.terms.size(); ++i) PlaceSums(i);
     return stage_;
   }
@@ -74,7 +74,7 @@ class BackwardPlacer {
   }
 
   // Decides which nodes run on stages after `last`.
-  void Cut(int32_t last) {
+  void Cut(StageId last) {
     MinCut cut;
     std::vector<int32_t> nodes(entry_.size(), -1);
     for (int32_t id = 0; id < entry_.size(); ++id) {
@@ -102,7 +102,7 @@ class BackwardPlacer {
           cut.AddEdge(nodes[id], nodes[owner], MinCut::kNever);
           continue;
         }
-        const std::set<int32_t>& at = available_[source->id];
+        const std::set<StageId>& at = available_[source->id];
         if (at.empty() || IsGivenAnywhere(*source)) continue;
         if (*at.begin() > last) {
           const bool is_new = !crossings.contains(source->id);
@@ -139,9 +139,9 @@ class BackwardPlacer {
            !problem_.is_state[source.attributes->parameter_number];
   }
 
-  void AddHome(size_t result, int32_t last, const std::vector<int32_t>& nodes,
+  void AddHome(size_t result, StageId last, const std::vector<int32_t>& nodes,
                MinCut& cut) {
-    const std::set<int32_t>& home = problem_.homes[result];
+    const std::set<StageId>& home = problem_.homes[result];
     if (home.empty()) return;
     std::vector<const Instruction*> makers = problem_.terms[result];
     if (makers.empty()) makers = {entry_.root()->operands[result]};
@@ -169,7 +169,7 @@ class BackwardPlacer {
   // A sum is on the stage of its terms if they are all on one.
   void PlaceSums(size_t result) {
     if (problem_.terms[result].empty()) return;
-    std::set<int32_t> stages;
+    std::set<StageId> stages;
     for (const Instruction* term : problem_.terms[result]) {
       stages.insert(stage_[graph_.owner[term->id]]);
     }
@@ -188,25 +188,25 @@ class BackwardPlacer {
   const Computation& entry_;
   const CutGraph& graph_;
   const std::vector<bool> is_sum_;
-  const std::vector<std::set<int32_t>> available_;
-  std::vector<int32_t> stage_;
+  const std::vector<std::set<StageId>> available_;
+  std::vector<StageId> stage_;
   // Ids and their preferred stages.
-  std::vector<std::pair<int32_t, int32_t>> wanted_;
+  std::vector<std::pair<int32_t, StageId>> wanted_;
   int64_t astray_ = 0;  // The cost of not being there.
 };
 
 }  // namespace
 
-std::vector<int32_t> PlaceBackward(const BackwardProblem& problem) {
+std::vector<StageId> PlaceBackward(const BackwardProblem& problem) {
   return BackwardPlacer(problem).Run();
 }
 
-std::vector<std::set<int32_t>> ForwardStages(
+std::vector<std::set<StageId>> ForwardStages(
     const Computation& entry, const CutGraph& graph,
-    const std::vector<int32_t>& forward) {
-  std::vector<std::set<int32_t>> stages(entry.size());
+    const std::vector<StageId>& forward) {
+  std::vector<std::set<StageId>> stages(entry.size());
   for (int32_t id = 0; id < entry.size(); ++id) {
-    const int32_t stage = forward[graph.owner[id]];
+    const StageId stage = forward[graph.owner[id]];
     if (stage == kNoStage) continue;
     stages[id].insert(stage);
     for (const Instruction* source : graph.sources[id]) {

@@ -25,10 +25,9 @@
 
 #include "meshwright/hlo/computation.h"
 #include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_id.h"
 
 namespace meshwright {
-
-inline constexpr int32_t kNoStage = -1;
 
 struct BackwardProblem {
   const Computation* entry = nullptr;  // The program of a micro-batch.
@@ -36,12 +35,12 @@ struct BackwardProblem {
   int32_t stages = 1;
   int64_t micro_batches = 1;
   // By instruction id: the stage of forward nodes, kNoStage for others.
-  std::vector<int32_t> forward;
+  std::vector<StageId> forward;
   // By parameter number: whether it stays on its devices from step to step, so
   // that a stage receives it once per step.
   std::vector<bool> is_state;
   // By result: the stages where it is preferably computed; empty: anywhere.
-  std::vector<std::set<int32_t>> homes;
+  std::vector<std::set<StageId>> homes;
   // By result: the terms of the sum that it is, if these may be computed on
   // different stages. Empty: it is computed on one stage.
   std::vector<std::vector<const Instruction*>> terms;
@@ -49,13 +48,13 @@ struct BackwardProblem {
 
 // The stages of all nodes, by instruction id; kNoStage for sums whose terms are
 // on different stages.
-std::vector<int32_t> PlaceBackward(const BackwardProblem& problem);
+std::vector<StageId> PlaceBackward(const BackwardProblem& problem);
 
 // By instruction id: the stages that use a value in the forward pass, including
 // the one that computes it.
-std::vector<std::set<int32_t>> ForwardStages(
+std::vector<std::set<StageId>> ForwardStages(
     const Computation& entry, const CutGraph& graph,
-    const std::vector<int32_t>& forward);
+    const std::vector<StageId>& forward);
 
 }  // namespace meshwright
 

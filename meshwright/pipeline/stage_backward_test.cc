@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "meshwright/partition/small_step_for_test.h"
+#include "meshwright/analysis/small_step_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -27,21 +27,22 @@ struct TwoStages : SmallStep {
     dv = Binary(Opcode::kMultiply, "dv", x, dx);
   }
 
-  std::vector<int32_t> Place(std::vector<std::set<int32_t>> homes,
+  std::vector<StageId> Place(std::vector<std::set<StageId>> homes,
                              std::vector<std::vector<const Instruction*>> terms,
                              int32_t stages = 2) {
     const CutGraph graph = MakeCutGraph(*entry);
-    BackwardProblem problem{.entry = entry,
-                            .graph = &graph,
-                            .stages = stages,
-                            .micro_batches = 4,
-                            .forward = std::vector<int32_t>(entry->size(), -1),
-                            .is_state = {false, true, true},
-                            .homes = std::move(homes),
-                            .terms = std::move(terms)};
-    problem.forward[vx->id] = 0;
-    problem.forward[h->id] = 0;
-    problem.forward[y->id] = stages - 1;
+    BackwardProblem problem{
+        .entry = entry,
+        .graph = &graph,
+        .stages = stages,
+        .micro_batches = 4,
+        .forward = std::vector<StageId>(entry->size(), kNoStage),
+        .is_state = {false, true, true},
+        .homes = std::move(homes),
+        .terms = std::move(terms)};
+    problem.forward[vx->id] = StageId(0);
+    problem.forward[h->id] = StageId(0);
+    problem.forward[y->id] = StageId(stages - 1);
     return PlaceBackward(problem);
   }
 
@@ -51,7 +52,7 @@ struct TwoStages : SmallStep {
 TEST(PlaceBackwardTest, ResidualsStayAndCotangentsTravel) {
   TwoStages step;
   step.Return({step.y, step.dw, step.dv});
-  const auto stage = step.Place({{}, {1}, {0}}, {{}, {}, {}});
+  const auto stage = step.Place({{}, {StageId(1)}, {StageId(0)}}, {{}, {}, {}});
   EXPECT_EQ(stage[step.dy->id], 1);
   EXPECT_EQ(stage[step.dh->id], 1);
   EXPECT_EQ(stage[step.dw->id], 1);  // h was sent there for y.
@@ -76,7 +77,7 @@ TEST(PlaceBackwardTest, RematerialisedValuesStayWhereTheyWere) {
   Instruction* const h = step.Unary(Opcode::kTanh, "h.again", vx);
   Instruction* const dv = step.Binary(Opcode::kMultiply, "dv.again", h, vx);
   step.Return({step.y, step.dw, dv});
-  const auto stage = step.Place({{}, {1}, {}}, {{}, {}, {}});
+  const auto stage = step.Place({{}, {StageId(1)}, {}}, {{}, {}, {}});
   EXPECT_EQ(stage[vx->id], 0);
   EXPECT_EQ(stage[h->id], 0);
   EXPECT_EQ(stage[dv->id], 0);
@@ -85,7 +86,8 @@ TEST(PlaceBackwardTest, RematerialisedValuesStayWhereTheyWere) {
 TEST(PlaceBackwardTest, PassesStagesThatHaveNoPart) {
   TwoStages step;
   step.Return({step.y, step.dw, step.dv});
-  const auto stage = step.Place({{}, {2}, {0}}, {{}, {}, {}}, /*stages=*/3);
+  const auto stage =
+      step.Place({{}, {StageId(2)}, {StageId(0)}}, {{}, {}, {}}, /*stages=*/3);
   EXPECT_EQ(stage[step.dw->id], 2);
   EXPECT_EQ(stage[step.dv->id], 0);
 }
@@ -96,7 +98,8 @@ TEST(PlaceBackwardTest, TermsOfASumMayBeApart) {
   Instruction* both = step.Binary(Opcode::kAdd, "both", step.dw, step.dv);
   Instruction* sum = step.Binary(Opcode::kAdd, "sum", total, both);
   step.Return({step.y, sum});
-  const auto stage = step.Place({{}, {0, 1}}, {{}, {step.dw, step.dv}});
+  const auto stage =
+      step.Place({{}, {StageId(0), StageId(1)}}, {{}, {step.dw, step.dv}});
   EXPECT_EQ(stage[step.dw->id], 1);
   EXPECT_EQ(stage[step.dv->id], 0);
   EXPECT_EQ(stage[sum->id], kNoStage);

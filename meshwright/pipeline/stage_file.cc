@@ -76,10 +76,10 @@ absl::StatusOr<std::vector<StageEntry>> ParseStageFile(absl::string_view text) {
   return stages;
 }
 
-absl::StatusOr<std::vector<int32_t>> StagesByName(
+absl::StatusOr<std::vector<StageId>> StagesByName(
     const Computation& micro_batch, const CutGraph& graph,
     const std::vector<bool>& forward, const std::vector<StageEntry>& stages) {
-  std::vector<int32_t> named(micro_batch.size(), kNoStage);
+  std::vector<StageId> named(micro_batch.size(), kNoStage);
   std::vector<std::string> names;
   for (const auto& instruction : micro_batch.instructions()) {
     if (forward[instruction->id]) names.push_back(instruction->name);
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<int32_t>> StagesByName(
       bool found = false;
       for (const auto& instruction : micro_batch.instructions()) {
         if (!forward[instruction->id] || !IsNamed(*instruction, name)) continue;
-        named[graph.owner[instruction->id]] = static_cast<int32_t>(stage);
+        named[graph.owner[instruction->id]] = StageId(stage);
         found = true;
       }
       if (found) continue;
@@ -98,12 +98,12 @@ absl::StatusOr<std::vector<int32_t>> StagesByName(
           "\"; near: ", absl::StrJoin(NearestNames(name, names, 3), ", ")));
     }
   }
-  const auto last = static_cast<int32_t>(stages.size()) - 1;
-  std::vector<int32_t> stage(micro_batch.size(), kNoStage);
+  const StageId last(stages.size() - 1);
+  std::vector<StageId> stage(micro_batch.size(), kNoStage);
   std::vector<bool> moves(micro_batch.size());  // Depends on parameters only.
   for (int32_t id = 0; id < micro_batch.size(); ++id) {
     if (!forward[id] || !graph.IsNode(id)) continue;
-    stage[id] = std::max(named[id], 0);
+    stage[id] = std::max(named[id], StageId(0));
     if (named[id] != kNoStage) continue;
     moves[id] = true;
     for (const Instruction* source : graph.sources[id]) {
@@ -112,15 +112,15 @@ absl::StatusOr<std::vector<int32_t>> StagesByName(
       stage[id] = std::max(stage[id], stage[owner]);
       moves[id] = moves[id] && moves[owner];
     }
-    if (moves[id]) stage[id] = 0;
+    if (moves[id]) stage[id] = StageId(0);
   }
   // What does not depend on another stage moves to its first user.
-  std::vector<int32_t> first_user(micro_batch.size(), last);
+  std::vector<StageId> first_user(micro_batch.size(), last);
   for (int32_t id = micro_batch.size(); id-- > 0;) {
     if (stage[id] == kNoStage) continue;
     if (moves[id]) stage[id] = first_user[id];
     for (const Instruction* source : graph.sources[id]) {
-      int32_t& first = first_user[graph.owner[source->id]];
+      StageId& first = first_user[graph.owner[source->id]];
       first = std::min(first, stage[id]);
     }
   }

@@ -21,6 +21,7 @@
 #include "meshwright/hlo/computation.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_id.h"
 
 namespace meshwright {
 
@@ -35,7 +36,7 @@ absl::StatusOr<std::vector<StageEntry>> ParseStageFile(absl::string_view text);
 // By instruction id: the stage of every forward instruction, kNoStage for the
 // others. kInvalidArgument for a name that matches nothing, with the most
 // similar one.
-absl::StatusOr<std::vector<int32_t>> StagesByName(
+absl::StatusOr<std::vector<StageId>> StagesByName(
     const Computation& micro_batch, const CutGraph& graph,
     const std::vector<bool>& forward, const std::vector<StageEntry>& stages);
 

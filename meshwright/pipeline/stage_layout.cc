@@ -117,8 +117,8 @@ class Layouter {
 
   // Whether one program of the same stage uses the value, and nothing else
   // does.
-  bool StaysFor(int32_t value, int32_t stage) const {
-    const std::vector<int32_t>& users = step_.values[value].users;
+  bool StaysFor(int32_t value, StageId stage) const {
+    const std::vector<ProgramId>& users = step_.values[value].users;
     return users.size() == 1 && step_.programs[users[0]].stage == stage &&
            !is_output_.contains(value);
   }
@@ -139,7 +139,7 @@ class Layouter {
 
   Sharding InputSharding(const StageProgram& program, const StageInput& input,
                          const Shape& shape) {
-    const std::pair<int64_t, int32_t> key = {input.index, program.stage};
+    const std::pair<int64_t, StageId> key = {input.index, program.stage};
     switch (input.kind) {
       case StageInput::Kind::kMicroBatch:
         return Sharding::Replicated(shape.dimensions);
@@ -159,7 +159,7 @@ class Layouter {
 
   // The sharding of a value from another stage: as there or, on another mesh,
   // as it would be computed here.
-  Sharding Received(int64_t index, int32_t stage, const Shape& shape) const {
+  Sharding Received(int64_t index, StageId stage, const Shape& shape) const {
     const StageProgram& maker = step_.programs[step_.values[index].program];
     const Mesh& from = layout_.meshes[maker.stage];
     const Mesh& to = layout_.meshes[stage];
@@ -176,16 +176,16 @@ class Layouter {
 
   Sharding ParameterSharding(const StageInput& input,
                              const StageProgram& program, const Shape& shape) {
-    const std::pair<int64_t, int32_t> key = {input.index, program.stage};
+    const std::pair<int64_t, StageId> key = {input.index, program.stage};
     const auto& [mesh, strategies, prices] = splits_[program.stage];
     if (strategies == nullptr) {
       return layout_.parameters
-          .try_emplace(key, input.cut.has_value()
-                                ? SplitAlong(shape, *input.cut, *mesh)
+          .try_emplace(key, input.batch_dim.has_value()
+                                ? SplitAlong(shape, *input.batch_dim, *mesh)
                                 : Sharding::Replicated(shape.dimensions))
           .first->second;
     }
-    if (input.cut.has_value()) {
+    if (input.batch_dim.has_value()) {
       return layout_.parameters
           .try_emplace(key, strategies->PartOf(input.index))
           .first->second;
@@ -203,7 +203,7 @@ class Layouter {
     return layout_.parameters.try_emplace(key, at_work).first->second;
   }
 
-  Sharding AccumulatorSharding(int64_t index, int32_t stage) {
+  Sharding AccumulatorSharding(int64_t index, StageId stage) {
     const auto [entry, is_new] =
         layout_.accumulators.try_emplace({index, stage}, Sharding());
     if (is_new) entry->second = NewAccumulator(index, stage);
@@ -211,7 +211,7 @@ class Layouter {
   }
 
   // As it is computed; a partial sum only if that is possible.
-  Sharding NewAccumulator(int64_t index, int32_t stage) const {
+  Sharding NewAccumulator(int64_t index, StageId stage) const {
     const StageAccumulator& accumulator = step_.accumulators[index];
     const std::vector<int64_t>& dimensions = accumulator.shape.dimensions;
     const StageStrategies* strategies = splits_[stage].strategies;
@@ -225,7 +225,7 @@ class Layouter {
     }
     if (!made.has_value()) return Sharding::Replicated(dimensions);
     const Mesh& mesh = layout_.meshes[stage];
-    const Rule rule = AlikeRule(dimensions, 0);
+    const Rule rule = PointwiseRule(dimensions, 0);
     Sharding sharding = ResultSharding(
         rule, StrategyFor(rule, rule.results[0], *made, mesh), 0, mesh);
     if (stays_[index] && made->reduction == accumulator.reduction) {

@@ -23,7 +23,7 @@
 namespace meshwright {
 
 // Keyed by an index and a stage.
-using StageShardings = std::map<std::pair<int64_t, int32_t>, Sharding>;
+using StageShardings = std::map<std::pair<int64_t, StageId>, Sharding>;
 
 struct StagedLayout {
   std::vector<Mesh> meshes;           // By stage.

@@ -36,7 +36,7 @@ class Stager {
     MW_RETURN_IF_ERROR(CutMicroBatch());
     MW_RETURN_IF_ERROR(CutApply());
     AddAliases();
-    for (int32_t stage = 0; stage < options_.stages; ++stage) AddStart(stage);
+    for (StageId stage{0}; stage < options_.stages; ++stage) AddStart(stage);
     return std::move(step_);
   }
 
@@ -63,15 +63,15 @@ class Stager {
     const CutGraph graph = GraphOf(split_.phases[0]);
     std::vector<bool> is_used(options_.stages);
     for (size_t id = 0; id < options_.forward.size(); ++id) {
-      const int32_t stage = options_.forward[id];
+      const StageId stage = options_.forward[id];
       if (stage != kNoStage && graph.IsNode(static_cast<int32_t>(id))) {
         is_used[stage] = true;
       }
     }
-    for (int32_t stage = 0; stage < options_.stages; ++stage) {
+    for (StageId stage{0}; stage < options_.stages; ++stage) {
       if (is_used[stage]) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("stage ", stage, " of ", options_.stages,
+          absl::StrCat("stage ", int{stage}, " of ", options_.stages,
                        " has nothing to do; the step cannot be cut so often"));
     }
     return absl::OkStatus();
@@ -95,9 +95,9 @@ class Stager {
   }
 
   // By accumulator: the stages of the weights that it updates.
-  std::map<int64_t, std::set<int32_t>> GradientHomes() const {
+  std::map<int64_t, std::set<StageId>> GradientHomes() const {
     const auto outputs = OutputsLike(*split_.apply.module.entry());
-    std::map<int64_t, std::set<int32_t>> homes;
+    std::map<int64_t, std::set<StageId>> homes;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const MicroBatchArgument& argument = split_.apply.arguments[i];
       if (argument.kind != Kind::kAccumulator) continue;
@@ -129,7 +129,7 @@ class Stager {
       problem.is_state.push_back(argument.kind == Kind::kParameter &&
                                  IsState(argument.index));
     }
-    std::map<int64_t, std::set<int32_t>> homes = GradientHomes();
+    std::map<int64_t, std::set<StageId>> homes = GradientHomes();
     for (const int64_t accumulator : phase.accumulators) {
       problem.homes.push_back(homes[accumulator]);
     }
@@ -177,7 +177,7 @@ class Stager {
     std::vector<int32_t> program_of(parts_.stage.size(), 0);
     for (int32_t id = 0; id < std::ssize(program_of); ++id) {
       if (!graph.IsNode(id)) continue;
-      const int32_t stage = parts_.stage[id];
+      const StageId stage = parts_.stage[id];
       MW_CHECK(stage >= 0 && stage < stages)
           << module.entry()->instruction(id)->name << " has no stage";
       program_of[id] = stage;
@@ -191,10 +191,10 @@ class Stager {
       return Annotate(cut.status(), "stages do not follow one another");
     }
     std::vector<Slot> slots;
-    for (int32_t stage = 0; stage < stages; ++stage) {
+    for (StageId stage{0}; stage < stages; ++stage) {
       slots.push_back({ProgramKind::kForward, stage});
     }
-    for (int32_t stage = stages; stage-- > 0;) {
+    for (StageId stage(stages); stage-- > 0;) {
       slots.push_back({ProgramKind::kInput, stage});
       slots.push_back({ProgramKind::kWeight, stage});
     }
@@ -205,7 +205,7 @@ class Stager {
 
   struct Slot {
     ProgramKind kind = ProgramKind::kForward;
-    int32_t stage = 0;
+    StageId stage;
     int32_t round = 0;
   };
 
@@ -225,13 +225,13 @@ class Stager {
                                     ? StageInput::Kind::kMicroBatch
                                     : StageInput::Kind::kAccumulator,
                         .index = argument.index,
-                        .cut = argument.cut};
+                        .batch_dim = argument.batch_dim};
     };
-    std::vector<int32_t> numbers(cut.programs.size(), -1);
+    std::vector<ProgramId> numbers(cut.programs.size(), ProgramId(-1));
     for (size_t i = 0; i < cut.programs.size(); ++i) {
       CutProgram& program = cut.programs[i];
       if (program.results.empty()) continue;
-      numbers[i] = static_cast<int32_t>(step_.programs.size());
+      numbers[i] = ProgramId(step_.programs.size());
       StageProgram& taken = step_.programs.emplace_back(
           StageProgram{.kind = slots[i].kind,
                        .stage = slots[i].stage,
@@ -275,8 +275,8 @@ class Stager {
 
   // The stages of the parameters of apply, as far as they follow from the
   // forward pass.
-  std::vector<int32_t> ApplyHomes() const {
-    std::vector<int32_t> homes;
+  std::vector<StageId> ApplyHomes() const {
+    std::vector<StageId> homes;
     for (const MicroBatchArgument& argument : parts_.apply.arguments) {
       if (argument.kind == Kind::kAccumulator) {
         homes.push_back(step_.accumulators[argument.index].stage);
@@ -303,8 +303,7 @@ class Stager {
         }
       }
     }
-    const ApplyPlacement placed =
-        PlaceApply(entry, graph, ApplyHomes(), next_of);
+    const ApplyPlaces placed = PlaceApply(entry, graph, ApplyHomes(), next_of);
     TakeHomes(placed);
     std::set<ApplyPlace> used;
     std::vector<bool> is_placed(entry.size());
@@ -335,8 +334,8 @@ class Stager {
     return absl::OkStatus();
   }
 
-  void TakeHomes(const ApplyPlacement& placed) {
-    step_.homes.assign(split_.parameter_count, 0);
+  void TakeHomes(const ApplyPlaces& placed) {
+    step_.homes.assign(split_.parameter_count, StageId(0));
     for (const auto& [leaf, stages] : leaf_stages_) {
       if (!stages.empty()) step_.homes[leaf] = *stages.begin();
     }
@@ -390,8 +389,8 @@ class Stager {
   }
 
   // Makes the program for the initial values of a stage's accumulators.
-  void AddStart(int32_t stage) {
-    LocalProgram program(absl::StrCat(split_.start.name(), "_", stage),
+  void AddStart(StageId stage) {
+    LocalProgram program(absl::StrCat(split_.start.name(), "_", int{stage}),
                          *Mesh::Parse("1"));
     Computation* const entry =
         program.module.AddComputation(program.UniqueName("start"));
@@ -407,11 +406,10 @@ class Stager {
                                              accumulator.shape.element_type),
                             accumulator.shape.dimensions));
       start.results.push_back(static_cast<int32_t>(step_.values.size()));
-      step_.values.push_back(
-          {.name = firsts.back()->name,
-           .shape = accumulator.shape,
-           .program = static_cast<int32_t>(step_.programs.size()),
-           .accumulator = static_cast<int64_t>(i)});
+      step_.values.push_back({.name = firsts.back()->name,
+                              .shape = accumulator.shape,
+                              .program = ProgramId(step_.programs.size()),
+                              .accumulator = static_cast<int64_t>(i)});
     }
     if (firsts.empty()) return;
     entry->set_root(builder.Tuple(std::move(firsts)));
@@ -424,7 +422,7 @@ class Stager {
   const MicroBatched& split_;
   const StageOptions& options_;
   StagedStep step_;
-  std::map<int64_t, std::set<int32_t>> leaf_stages_;
+  std::map<int64_t, std::set<StageId>> leaf_stages_;
   std::vector<bool> is_forward_;  // By instruction id of the phase.
   StagedSplit parts_{.phase = {.module = Module("")},
                      .apply = {.module = Module("")}};
@@ -436,15 +434,15 @@ class Stager {
 std::string StageProgram::Name() const {
   switch (kind) {
     case Kind::kForward:
-      return absl::StrCat("F", stage);
+      return absl::StrCat("F", int{stage});
     case Kind::kInput:
-      return absl::StrCat("I", stage);
+      return absl::StrCat("I", int{stage});
     case Kind::kWeight:
-      return absl::StrCat("W", stage);
+      return absl::StrCat("W", int{stage});
     case Kind::kApply:
-      return absl::StrCat("A", stage, ".", round);
+      return absl::StrCat("A", int{stage}, ".", round);
     case Kind::kStart:
-      return absl::StrCat("S", stage);
+      return absl::StrCat("S", int{stage});
   }
   return "?";
 }
@@ -453,7 +451,7 @@ CutGraph GraphOf(const MicroBatchProgram& phase) {
   std::vector<bool> is_fixed;
   for (const MicroBatchArgument& argument : phase.arguments) {
     is_fixed.push_back(argument.kind == Kind::kParameter &&
-                       !argument.cut.has_value());
+                       !argument.batch_dim.has_value());
   }
   return MakeCutGraph(*phase.module.entry(), is_fixed);
 }

@@ -21,6 +21,7 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/microbatch/micro_batches.h"
 #include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_id.h"
 #include "meshwright/pipeline/stage_sums.h"
 
 namespace meshwright {
@@ -36,13 +37,13 @@ struct StageInput {
   Kind kind = Kind::kParameter;
   int64_t index = 0;
   // If set: micro-batch t gets part t of this dimension.
-  std::optional<int64_t> cut;
+  std::optional<int64_t> batch_dim;
 };
 
 struct StageProgram {
   enum class Kind : uint8_t { kForward, kInput, kWeight, kApply, kStart };
   Kind kind = Kind::kForward;
-  int32_t stage = 0;
+  StageId stage;
   int32_t round = 0;  // Of kApply.
   Module module;
   std::vector<StageInput> inputs;  // By parameter.
@@ -52,18 +53,21 @@ struct StageProgram {
   std::string Name() const;
 };
 
+// The index of a program in StagedStep::programs.
+using ProgramId = StrongId<struct ProgramIdTag>;
+
 struct StageValue {
   std::string name;  // Of the instruction that computes it.
   Shape shape;
-  int32_t program = 0;                 // That computes it.
-  std::vector<int32_t> users;          // Programs that need it.
+  ProgramId program;                   // That computes it.
+  std::vector<ProgramId> users;        // Programs that need it.
   std::optional<int64_t> accumulator;  // Whose next value it is, if any.
 };
 
 struct StageAccumulator {
   Shape shape;
   Reduction reduction = Reduction::kSum;
-  int32_t stage = 0;
+  StageId stage;
 };
 
 struct StagedStep {
@@ -77,7 +81,7 @@ struct StagedStep {
   // By leaf array of the step's parameters: the stage that holds it. A
   // parameter that other stages use, too, is sent to them once per step or, if
   // it is data, given to each.
-  std::vector<int32_t> homes;
+  std::vector<StageId> homes;
   // By leaf of the step's root: kValue or kParameter.
   std::vector<StageInput> outputs;
   std::vector<NextValue> state;
@@ -88,7 +92,7 @@ struct StageOptions {
   // By instruction id of the micro-batch program: the stage of forward
   // instructions, kNoStage for the rest. Ignored but for nodes of
   // GraphOf(phase).
-  std::vector<int32_t> forward;
+  std::vector<StageId> forward;
   // Which outputs are next values of which parameters.
   std::vector<NextValue> state;
   // W separate from I where possible; otherwise both are one program, kInput.

@@ -59,7 +59,7 @@ class Splitter {
  public:
   Splitter(const MicroBatched& split, const CutGraph& graph,
            const std::vector<std::vector<const Instruction*>>& terms,
-           const std::vector<NextValue>& state, std::vector<int32_t> stage)
+           const std::vector<NextValue>& state, std::vector<StageId> stage)
       : split_(split),
         phase_(split.phases[0]),
         graph_(graph),
@@ -77,8 +77,8 @@ class Splitter {
 
  private:
   // The terms by stage, for a sum over several stages.
-  std::map<int32_t, std::vector<const Instruction*>> Groups(size_t i) const {
-    std::map<int32_t, std::vector<const Instruction*>> groups;
+  std::map<StageId, std::vector<const Instruction*>> Groups(size_t i) const {
+    std::map<StageId, std::vector<const Instruction*>> groups;
     for (const Instruction* term : terms_[i]) {
       groups[result_.stage[graph_.owner[term->id]]].push_back(term);
     }
@@ -125,7 +125,7 @@ class Splitter {
 
   // The accumulator of one stage, with its terms added.
   Instruction* AddGroup(Continued& copy, const Instruction& whole,
-                        int64_t number, int32_t stage,
+                        int64_t number, StageId stage,
                         const std::vector<const Instruction*>& terms,
                         bool is_first) {
     Instruction* total = nullptr;
@@ -153,7 +153,7 @@ class Splitter {
     return sum;
   }
 
-  void SetStage(const Instruction& instruction, int32_t stage) {
+  void SetStage(const Instruction& instruction, StageId stage) {
     if (instruction.id < std::ssize(result_.stage) &&
         result_.stage[instruction.id] != kNoStage) {
       return;  // One of the terms.
@@ -285,7 +285,7 @@ std::vector<std::vector<const Instruction*>> SumTerms(
 StagedSplit SplitSums(const MicroBatched& split, const CutGraph& graph,
                       const std::vector<std::vector<const Instruction*>>& terms,
                       const std::vector<NextValue>& state,
-                      std::vector<int32_t> stage) {
+                      std::vector<StageId> stage) {
   return Splitter(split, graph, terms, state, std::move(stage)).Run();
 }
 

@@ -12,6 +12,7 @@
 
 #include "meshwright/microbatch/micro_batches.h"
 #include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_id.h"
 
 namespace meshwright {
 
@@ -33,7 +34,7 @@ struct StagedSplit {
   MicroBatchProgram apply;
   std::vector<Accumulator> accumulators;
   // By instruction id of the phase; kNoStage if it has none.
-  std::vector<int32_t> stage;
+  std::vector<StageId> stage;
 };
 
 // Gives every stage that computes terms of a sum an accumulator of its own.
@@ -45,7 +46,7 @@ struct StagedSplit {
 StagedSplit SplitSums(const MicroBatched& split, const CutGraph& graph,
                       const std::vector<std::vector<const Instruction*>>& terms,
                       const std::vector<NextValue>& state,
-                      std::vector<int32_t> stage);
+                      std::vector<StageId> stage);
 
 }  // namespace meshwright
 

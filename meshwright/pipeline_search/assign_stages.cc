@@ -97,7 +97,7 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
   for (const StageGraph::Node& node : graph.nodes) {
     if (node.fixed < kAnyStage || node.fixed >= limits.stages()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(node.name, " is to be on stage ", node.fixed,
+          absl::StrCat(node.name, " is to be on stage ", int{node.fixed},
                        ", but there are ", limits.stages(), " stages"));
     }
   }
@@ -133,7 +133,7 @@ class BytesBound {
   std::vector<StageRange> RangesOf(const StageClusters& finer, double balance,
                                    int64_t known) {
     std::vector<StageRange> ranges(finer.graph.nodes.size(),
-                                   {.first = 0, .last = relaxed_.stages() - 1});
+                                   {.last = StageId(relaxed_.stages() - 1)});
     if (!choice_.complete) return ranges;
     const StageGraph& graph = choice_.clusters.graph;
     const DownSetCutter cutter(graph, relaxed_, choice_.sets,
@@ -177,10 +177,10 @@ class BytesBound {
 };
 
 // Stages by node of `single`, given those of clusters.
-std::vector<int32_t> OnNodes(const StageClusters& single,
+std::vector<StageId> OnNodes(const StageClusters& single,
                              const StageClusters& clusters,
-                             const std::vector<int32_t>& stages) {
-  std::vector<int32_t> result(single.graph.nodes.size());
+                             const std::vector<StageId>& stages) {
+  std::vector<StageId> result(single.graph.nodes.size());
   for (size_t node = 0; node < single.cluster_of.size(); ++node) {
     result[single.cluster_of[node]] = stages[clusters.cluster_of[node]];
   }
@@ -224,10 +224,10 @@ BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
 }
 
 // By cluster: the stage of the node with most work.
-std::vector<int32_t> OnClusters(const StageClusters& single,
+std::vector<StageId> OnClusters(const StageClusters& single,
                                 const StageClusters& clusters,
-                                const std::vector<int32_t>& stages) {
-  std::vector<int32_t> result(clusters.graph.nodes.size());
+                                const std::vector<StageId>& stages) {
+  std::vector<StageId> result(clusters.graph.nodes.size());
   std::vector<double> most(clusters.graph.nodes.size(), -1);
   for (size_t node = 0; node < single.cluster_of.size(); ++node) {
     const int32_t from = single.cluster_of[node];
@@ -263,7 +263,7 @@ int64_t Close(const Choice& choice, BytesBound& bound,
                        limits, options.policy);
     least = std::max(least, core.bytes_bound);
     if (core.stages.empty()) continue;
-    std::vector<int32_t> stages = OnNodes(single, *clusters, core.stages);
+    std::vector<StageId> stages = OnNodes(single, *clusters, core.stages);
     // The core does not know the minimum work of a stage.
     if (!CheckStages(single.graph, limits, stages).ok()) continue;
     cut.stages =

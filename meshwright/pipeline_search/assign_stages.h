@@ -28,7 +28,7 @@
 namespace meshwright {
 
 struct StageAssignment {
-  std::vector<int32_t> stages;  // By node.
+  std::vector<StageId> stages;  // By node.
   CutCost cost;
   // The balance allowed: 1 + tolerance or, if that is impossible, (1 +
   // tolerance) times the best balance found.

@@ -180,12 +180,12 @@ TEST(RefineStages, FindsCheapestCutsOfTwoStages) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     StageGraph graph = RandomStageGraph(random, {});
-    graph.nodes.front().fixed = 0;
-    graph.nodes.back().fixed = 1;
+    graph.nodes.front().fixed = StageId(0);
+    graph.nodes.back().fixed = StageId(1);
     const StageLimits limits = StageLimits::Even(2, 10);
-    std::vector<int32_t> start(graph.nodes.size(), 1);
-    start[0] = 0;
-    const std::vector<int32_t> refined =
+    std::vector<StageId> start(graph.nodes.size(), StageId(1));
+    start[0] = StageId(0);
+    const std::vector<StageId> refined =
         RefineStages(graph, limits, {1e9, 1e9}, start);
     ASSERT_TRUE(CheckStages(graph, limits, refined).ok());
     EXPECT_EQ(CostOf(graph, limits, refined).cut_bytes,
@@ -211,8 +211,8 @@ TEST(AssignStages, BranchesSideBySideAreNotTornApart) {
 
 TEST(AssignStages, NamesWhatCannotBe) {
   StageGraph graph;
-  graph.nodes = {{.work = 1, .fixed = 1, .name = "early"},
-                 {.work = 1, .fixed = 0, .name = "late"}};
+  graph.nodes = {{.work = 1, .fixed = StageId(1), .name = "early"},
+                 {.work = 1, .fixed = StageId(0), .name = "late"}};
   graph.values = {{.bytes = 1, .producer = 0, .consumers = {1}}};
   const auto fixed = AssignStages(graph, StageLimits::Even(2, 0));
   EXPECT_EQ(fixed.status().message(),

@@ -29,9 +29,9 @@ DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
     : graph_(graph), limits_(limits), moves_(moves), deadline_(deadline) {
   total_ = std::accumulate(work.begin(), work.end(), 0.0);
   for (const NodeSet& nodes : sets) {
-    Set set{.nodes = &nodes, .fixed_above = limits.stages()};
+    Set set{.nodes = &nodes, .fixed_above = StageId(limits.stages())};
     for (int32_t node = 0; node < graph.size(); ++node) {
-      const int32_t fixed = graph.nodes[node].fixed;
+      const StageId fixed = graph.nodes[node].fixed;
       if (!nodes.Has(node)) {
         if (fixed != kAnyStage)
           set.fixed_above = std::min(set.fixed_above, fixed);
@@ -88,7 +88,7 @@ std::optional<int64_t> DownSetCutter::PriceOfMoves(const Set& from,
 
 std::vector<int32_t> DownSetCutter::EndsOf(const std::vector<double>& bounds,
                                            const std::vector<double>& least,
-                                           int32_t stage) const {
+                                           StageId stage) const {
   const double rounding = kWorkRounding * total_;
   const int32_t boundary = stage + 1;
   const auto first = [&](const std::vector<double>& work) {
@@ -116,7 +116,7 @@ std::vector<int32_t> DownSetCutter::EndsOf(const std::vector<double>& bounds,
 
 std::optional<int64_t> DownSetCutter::BytesOfStage(const Set& from,
                                                    const Set& to, double bound,
-                                                   int32_t stage,
+                                                   StageId stage,
                                                    bool allow_empty,
                                                    int64_t most) const {
   if (to.size < from.size || (to.size == from.size && !allow_empty) ||
@@ -147,7 +147,7 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
                                             std::vector<Reached>(sets_.size()));
   const auto empty = std::ranges::find(sets_, 0, &Set::size) - sets_.begin();
   reached[0][empty].bytes = 0;
-  for (int32_t stage = 0; stage < stages; ++stage) {
+  for (StageId stage{0}; stage < stages; ++stage) {
     const std::vector<int32_t> ends = EndsOf(bounds, least, stage);
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
       const Reached& here = reached[stage][begin];
@@ -201,14 +201,14 @@ std::vector<StageRange> DownSetCutter::RangesBelow(
   const auto reached =
       Reach(bounds, Aim::kFewestBytes, /*allow_empty=*/true, below);
   std::vector<StageRange> ranges(graph_.nodes.size(),
-                                 {.first = stages, .last = -1});
+                                 {.first = StageId(stages), .last = kNoStage});
   const std::vector<double> none(stages, 0);
   // By set: bytes from the current boundary to the end.
   std::vector<int64_t> rest(sets_.size(), kUnreached);
   const auto full =
       std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
   rest[full] = 0;
-  for (int32_t stage = stages; stage-- > 0;) {
+  for (StageId stage(stages); stage-- > 0;) {
     const std::vector<int32_t> ends = EndsOf(bounds, none, stage);
     std::vector<int64_t> longer(sets_.size(), kUnreached);
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
@@ -249,16 +249,16 @@ int64_t DownSetCutter::FewestBytes(const std::vector<double>& bounds,
   return std::min(below, reached.back()[full].bytes);
 }
 
-std::optional<std::vector<int32_t>> DownSetCutter::Cut(
+std::optional<std::vector<StageId>> DownSetCutter::Cut(
     const std::vector<double>& bounds, Aim aim, bool allow_empty) const {
   const int32_t stages = limits_.stages();
   const auto reached = Reach(bounds, aim, allow_empty, kUnreached);
   const auto full =
       std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
   if (reached[stages][full].from < 0) return std::nullopt;
-  std::vector<int32_t> result(graph_.nodes.size());
+  std::vector<StageId> result(graph_.nodes.size());
   int32_t end = static_cast<int32_t>(full);
-  for (int32_t stage = stages; stage-- > 0;) {
+  for (StageId stage(stages); stage-- > 0;) {
     const int32_t begin = reached[stage + 1][end].from;
     for (int32_t node = 0; node < graph_.size(); ++node) {
       if (sets_[end].nodes->Has(node) && !sets_[begin].nodes->Has(node)) {
@@ -290,7 +290,7 @@ bool HasRoomForHeaviest(const StageGraph& graph, const StageLimits& limits,
   const std::vector<double> bounds = limits.BoundsOf(total, allowed);
   const std::vector<double> least = limits.LeastOf(total);
   const double needed = std::accumulate(least.begin(), least.end(), 0.0);
-  for (int32_t stage = 0; stage < limits.stages(); ++stage) {
+  for (StageId stage{0}; stage < limits.stages(); ++stage) {
     if (heaviest <= bounds[stage] + rounding &&
         heaviest + needed - least[stage] <=
             total + limits.stages() * rounding) {

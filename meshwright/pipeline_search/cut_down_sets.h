@@ -19,8 +19,8 @@
 namespace meshwright {
 
 struct StageRange {
-  int32_t first = 0;
-  int32_t last = 0;
+  StageId first;
+  StageId last;
 
   bool operator==(const StageRange&) const = default;
 };
@@ -46,7 +46,7 @@ class DownSetCutter {
   // By node: stages with at most `bounds[stage]` work each and, unless
   // `allow_empty`, none empty or with too little work; nullopt if there are
   // none. O(pairs of sets that the bounds allow).
-  std::optional<std::vector<int32_t>> Cut(const std::vector<double>& bounds,
+  std::optional<std::vector<StageId>> Cut(const std::vector<double>& bounds,
                                           Aim aim,
                                           bool allow_empty = false) const;
 
@@ -72,8 +72,8 @@ class DownSetCutter {
     int64_t held = 0;
     int32_t size = 0;
     // The boundaries that fixed nodes allow for the set: from this one
-    int32_t fixed_below = 0;
-    int32_t fixed_above = 0;  // to this one.
+    StageId fixed_below;
+    StageId fixed_above;  // to this one.
     std::vector<Open> open;
   };
 
@@ -86,13 +86,13 @@ class DownSetCutter {
   // The bytes of `stage` between two boundaries; nullopt if it is impossible,
   // or they are more than `most`.
   std::optional<int64_t> BytesOfStage(const Set& from, const Set& to,
-                                      double bound, int32_t stage,
+                                      double bound, StageId stage,
                                       bool allow_empty, int64_t most) const;
   // Indices of the sets that can be the boundary after `stage`, with at most
   // `bounds` and at least `least` of the work on each stage.
   std::vector<int32_t> EndsOf(const std::vector<double>& bounds,
                               const std::vector<double>& least,
-                              int32_t stage) const;
+                              StageId stage) const;
   struct Reached;
   std::vector<std::vector<Reached>> Reach(const std::vector<double>& bounds,
                                           Aim aim, bool allow_empty,
@@ -108,7 +108,7 @@ class DownSetCutter {
 
 // Stages by node, and the balance that was allowed for them.
 struct BoundedCut {
-  std::vector<int32_t> stages;
+  std::vector<StageId> stages;
   double allowed = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 class Refiner {
  public:
   Refiner(const StageGraph& graph, const StageLimits& limits,
-          std::vector<double> bounds, std::vector<int32_t> stages,
+          std::vector<double> bounds, std::vector<StageId> stages,
           const StagePolicy& policy)
       : graph_(graph),
         limits_(limits),
@@ -37,20 +37,19 @@ class Refiner {
     for (int32_t node = 0; node < graph.size(); ++node) {
       Count(node, stages_[node], 1);
     }
-    for (int32_t stage = 0; stage < limits.stages(); ++stage) {
+    for (StageId stage{0}; stage < limits.stages(); ++stage) {
       bounds_[stage] = std::max(bounds_[stage], work_[stage]) * (1 + 1e-12);
     }
     shares_ = limits.SharesOf(graph.TotalWork());
     least_ = limits.LeastOf(graph.TotalWork());
   }
 
-  std::vector<int32_t> Run(int64_t bytes_bound) {
+  std::vector<StageId> Run(int64_t bytes_bound) {
     for (int round = 0; round < policy_.refine_rounds; ++round) {
       bool changed = false;
       const bool is_best =
           CostOf(graph_, limits_, stages_).cut_bytes <= bytes_bound;
-      for (int32_t stage = 0; !is_best && stage + 1 < limits_.stages();
-           ++stage) {
+      for (StageId stage; !is_best && stage + 1 < limits_.stages(); ++stage) {
         changed |= CutPair(stage);
       }
       for (int32_t node = 0; node < graph_.size(); ++node) {
@@ -62,7 +61,7 @@ class Refiner {
   }
 
  private:
-  void Count(int32_t node, int32_t stage, int sign) {
+  void Count(int32_t node, StageId stage, int sign) {
     work_[stage] += sign * graph_.nodes[node].work;
     held_[stage] += sign * graph_.nodes[node].held;
     count_[stage] += sign;
@@ -90,13 +89,13 @@ class Refiner {
     return bytes;
   }
 
-  bool Fits(int32_t stage) const {
+  bool Fits(StageId stage) const {
     return count_[stage] > 0 && work_[stage] <= bounds_[stage] &&
            work_[stage] >= least_[stage] &&
            (limits_.memory.empty() || held_[stage] <= limits_.memory[stage]);
   }
 
-  double Load(int32_t stage) const {
+  double Load(StageId stage) const {
     return shares_[stage] > 0 ? work_[stage] / shares_[stage] : 0;
   }
 
@@ -104,9 +103,9 @@ class Refiner {
   // balances the two.
   bool MoveNode(int32_t node) {
     if (graph_.nodes[node].fixed != kAnyStage) return false;
-    const int32_t from = stages_[node];
-    int32_t earliest = 0;
-    int32_t latest = limits_.stages() - 1;
+    const StageId from = stages_[node];
+    StageId earliest{0};
+    StageId latest(limits_.stages() - 1);
     for (const int32_t id : values_of_[node]) {
       const StageGraph::Value& value = graph_.values[id];
       if (value.producer == node) {
@@ -117,7 +116,7 @@ class Refiner {
         earliest = std::max(earliest, stages_[value.producer]);
       }
     }
-    for (const int32_t to : {from - 1, from + 1}) {
+    for (const StageId to : {from - 1, from + 1}) {
       if (to < earliest || to > latest) continue;
       const int64_t bytes = BytesAt(node);
       const double load = std::max(Load(from), Load(to));
@@ -132,7 +131,7 @@ class Refiner {
     return false;
   }
 
-  void Move(int32_t node, int32_t to) {
+  void Move(int32_t node, StageId to) {
     Count(node, stages_[node], -1);
     stages_[node] = to;
     Count(node, to, 1);
@@ -140,7 +139,7 @@ class Refiner {
 
   // By node of `stage` and the next: stays with the first. `price` is what a
   // unit of work costs there.
-  std::vector<bool> CheapestCut(int32_t stage,
+  std::vector<bool> CheapestCut(StageId stage,
                                 const std::vector<int32_t>& nodes,
                                 const std::vector<int32_t>& values,
                                 double price) {
@@ -193,7 +192,7 @@ class Refiner {
     return result;
   }
 
-  bool CutPair(int32_t stage) {
+  bool CutPair(StageId stage) {
     std::vector<int32_t> nodes;
     std::vector<int32_t> values;
     for (int32_t node = 0; node < graph_.size(); ++node) {
@@ -213,7 +212,7 @@ class Refiner {
     };
     int64_t best_bytes = bytes_here();
     double best_load = std::max(Load(stage), Load(stage + 1));
-    std::vector<int32_t> best;
+    std::vector<StageId> best;
     for (const int32_t node : nodes) best.push_back(stages_[node]);
     bool changed = false;
     // Where the price is too low the first stage has too much work.
@@ -253,7 +252,7 @@ class Refiner {
   std::vector<double> bounds_;
   std::vector<double> shares_;
   std::vector<double> least_;
-  std::vector<int32_t> stages_;
+  std::vector<StageId> stages_;
   std::vector<std::vector<int32_t>> values_of_;  // By node.
   // By stage.
   std::vector<double> work_;
@@ -266,10 +265,10 @@ class Refiner {
 
 }  // namespace
 
-std::vector<int32_t> RefineStages(const StageGraph& graph,
+std::vector<StageId> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,
                                   const std::vector<double>& bounds,
-                                  std::vector<int32_t> stages,
+                                  std::vector<StageId> stages,
                                   int64_t bytes_bound,
                                   const StagePolicy& policy) {
   return Refiner(graph, limits, bounds, std::move(stages), policy)

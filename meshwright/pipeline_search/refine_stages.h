@@ -15,10 +15,10 @@ namespace meshwright {
 // No stage gets more work than `bounds` says, or than it has already. Cut bytes
 // do not increase; the search stops at `bytes_bound`. Requires: `stages` pass
 // CheckStages; the graph has no groups.
-std::vector<int32_t> RefineStages(const StageGraph& graph,
+std::vector<StageId> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,
                                   const std::vector<double>& bounds,
-                                  std::vector<int32_t> stages,
+                                  std::vector<StageId> stages,
                                   int64_t bytes_bound = 0,
                                   const StagePolicy& policy = {});
 

@@ -23,14 +23,14 @@ struct BestStages {
 inline std::optional<BestStages> BruteForceStages(const StageGraph& graph,
                                                   const StageLimits& limits) {
   std::vector<CutCost> costs;
-  std::vector<int32_t> stages(graph.nodes.size());
+  std::vector<StageId> stages(graph.nodes.size());
   while (true) {
     if (CheckStages(graph, limits, stages).ok()) {
       costs.push_back(CostOf(graph, limits, stages));
     }
     size_t node = 0;
     while (node < stages.size() && ++stages[node] == limits.stages()) {
-      stages[node++] = 0;
+      stages[node++] = StageId(0);
     }
     if (node == stages.size()) break;
   }
@@ -85,8 +85,9 @@ inline StageGraph RandomStageGraph(std::mt19937& random,
                             .consumers = {}});
   }
   if (options.fixed) {
-    graph.nodes[below(options.nodes / 2)].fixed = 0;
-    graph.nodes[options.nodes / 2 + below(options.nodes / 2)].fixed = 1;
+    graph.nodes[below(options.nodes / 2)].fixed = StageId(0);
+    graph.nodes[options.nodes / 2 + below(options.nodes / 2)].fixed =
+        StageId(1);
   }
   if (options.groups) {
     graph.groups = {{0, 2}, {options.nodes - 3, options.nodes - 1}};

@@ -209,7 +209,7 @@ class MergeRound {
 
  private:
   bool FixedAlike(const Merge& merge) const {
-    const int32_t fixed = graph_.nodes[merge.moved].fixed;
+    const StageId fixed = graph_.nodes[merge.moved].fixed;
     return fixed == kAnyStage || fixed == graph_.nodes[merge.into].fixed;
   }
 
@@ -282,12 +282,12 @@ absl::StatusOr<StageClusters> MergeGroups(const StageGraph& graph) {
   for (int32_t node = 0; node < graph.size(); ++node) {
     const StageGraph::Node& cluster =
         result.graph.nodes[result.cluster_of[node]];
-    const int32_t fixed = graph.nodes[node].fixed;
+    const StageId fixed = graph.nodes[node].fixed;
     if (fixed != kAnyStage && fixed != cluster.fixed) {
       return absl::InvalidArgumentError(absl::StrCat(
-          graph.nodes[node].name, " is to be on stage ", fixed, ", but ",
+          graph.nodes[node].name, " is to be on stage ", int{fixed}, ", but ",
           cluster.name, ", with which it belongs together, on stage ",
-          cluster.fixed));
+          int{cluster.fixed}));
     }
   }
   // Later than what comes before.
@@ -301,9 +301,9 @@ absl::StatusOr<StageClusters> MergeGroups(const StageGraph& graph) {
     if (stage(node) != kAnyStage) {
       if (stage(before) > stage(node)) {
         return absl::InvalidArgumentError(absl::StrCat(
-            result.graph.nodes[node].name, " is to be on stage ", stage(node),
-            ", but needs ", result.graph.nodes[before].name, " on stage ",
-            stage(before)));
+            result.graph.nodes[node].name, " is to be on stage ",
+            int{stage(node)}, ", but needs ", result.graph.nodes[before].name,
+            " on stage ", int{stage(before)}));
       }
       latest[node] = node;
     }

@@ -54,8 +54,8 @@ TEST(StageClusters, GroupsTakeInWhatLiesBetween) {
   ASSERT_TRUE(single.ok());
   EXPECT_THAT(single->cluster_of, ElementsAre(0, 0, 0));
   EXPECT_TRUE(single->graph.values.empty());
-  graph.nodes[0].fixed = 0;
-  graph.nodes[1].fixed = 1;
+  graph.nodes[0].fixed = StageId(0);
+  graph.nodes[1].fixed = StageId(1);
   EXPECT_EQ(MergeGroups(graph).status().message(),
             "u is to be on stage 1, but a, with which it belongs together, on "
             "stage 0");

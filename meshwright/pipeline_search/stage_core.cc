@@ -66,7 +66,7 @@ StageCoreAnswer SolveStageCore(const StageCore& core, const StageLimits& limits,
       0, static_cast<int64_t>(std::ceil(bytes)) - core.clusters->slack);
   if (answer.bytes_bound >= core.known) return answer;
 
-  const auto take = [&](std::vector<int32_t> stages) {
+  const auto take = [&](std::vector<StageId> stages) {
     const CutCost cost = CostOf(graph, limits, stages);
     if (cost.balance > core.balance * (1 + kWorkRounding) ||
         cost.cut_bytes >= core.known ||
@@ -77,7 +77,7 @@ StageCoreAnswer SolveStageCore(const StageCore& core, const StageLimits& limits,
     return true;
   };
   if (least->values.empty()) return answer;
-  const std::vector<int32_t> stages = relaxed.StagesOf(least->values);
+  const std::vector<StageId> stages = relaxed.StagesOf(least->values);
   if (CostOf(graph, limits, stages).cut_bytes >= core.known || take(stages)) {
     return answer;
   }

@@ -19,12 +19,12 @@ struct StageCore {
   double balance = 0;  // The allowed balance.
   int64_t known = 0;   // The cut bytes of a known assignment.
   // By cluster: an assignment close to that one, as a warm start.
-  std::vector<int32_t> start;
+  std::vector<StageId> start;
 };
 
 struct StageCoreAnswer {
   // By cluster; empty if none with fewer than `known` bytes was found.
-  std::vector<int32_t> stages;
+  std::vector<StageId> stages;
   // A lower bound on the bytes of any assignment of nodes; `known` if none cuts
   // fewer than that.
   int64_t bytes_bound = 0;

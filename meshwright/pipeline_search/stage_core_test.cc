@@ -31,14 +31,15 @@ TEST(StageMip, EqualsBruteForce) {
     for (double& bound : bounds) bound *= 1 + 1e-9;
     StageMip mip(
         graph,
-        std::vector<StageRange>(graph.nodes.size(), {0, limits.stages() - 1}),
+        std::vector<StageRange>(graph.nodes.size(),
+                                {StageId(0), StageId(limits.stages() - 1)}),
         WorkOf(graph), bounds);
     mip.LimitMemory(limits.memory);
     mip.UseAllStages();
     const auto answer = SolveMip(mip.mip(), {});
     ASSERT_TRUE(answer.ok()) << answer.status();
     ASSERT_EQ(answer->end, MipEnd::kOptimal);
-    const std::vector<int32_t> stages = mip.StagesOf(answer->values);
+    const std::vector<StageId> stages = mip.StagesOf(answer->values);
     ASSERT_TRUE(CheckStages(graph, limits, stages).ok());
     const CutCost cost = CostOf(graph, limits, stages);
     EXPECT_EQ(cost.cut_bytes, best->cost.cut_bytes);
@@ -76,12 +77,13 @@ TEST(StageCore, FindsWhatIsBetterThanKnown) {
     for (const int64_t known : {optimum, optimum + 1, optimum + 7}) {
       EXPECT_LE(cutter.FewestBytes(bounds, known), optimum);
       const std::vector<StageRange> ranges = cutter.RangesBelow(bounds, known);
-      StageCore core{.clusters = &*single,
-                     .ranges = std::vector<StageRange>(
-                         graph.nodes.size(), {0, limits.stages() - 1}),
-                     .balance = best->allowed,
-                     .known = known,
-                     .start = std::vector<int32_t>(graph.nodes.size())};
+      StageCore core{
+          .clusters = &*single,
+          .ranges = std::vector<StageRange>(
+              graph.nodes.size(), {StageId(0), StageId(limits.stages() - 1)}),
+          .balance = best->allowed,
+          .known = known,
+          .start = std::vector<StageId>(graph.nodes.size())};
       for (int32_t cluster = 0; cluster < clusters.graph.size(); ++cluster) {
         core.ranges[moves.unmoved()[cluster]] = ranges[cluster];
       }

@@ -39,7 +39,7 @@ std::vector<double> StageLimits::BoundsOf(double total, double balance) const {
 }
 
 CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
-               const std::vector<int32_t>& stages) {
+               const std::vector<StageId>& stages) {
   CutCost cost;
   std::vector<int32_t> reached;
   for (const StageGraph::Value& value : graph.values) {
@@ -60,7 +60,7 @@ CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
     work[stages[node]] += graph.nodes[node].work;
   }
   const std::vector<double> shares = limits.SharesOf(graph.TotalWork());
-  for (int32_t stage = 0; stage < limits.stages(); ++stage) {
+  for (StageId stage{0}; stage < limits.stages(); ++stage) {
     if (work[stage] == 0) continue;
     cost.balance = std::max(cost.balance, work[stage] / shares[stage]);
   }
@@ -68,11 +68,11 @@ CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
 }
 
 absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
-                         const std::vector<int32_t>& stages) {
+                         const std::vector<StageId>& stages) {
   const auto wrong = [&](int32_t node, absl::string_view what) {
     return absl::InternalError(absl::StrCat("node ", node, " (",
                                             graph.nodes[node].name, ") ", what,
-                                            ", on stage ", stages[node]));
+                                            ", on stage ", int{stages[node]}));
   };
   std::vector<int64_t> held(limits.stages());
   std::vector<double> work(limits.stages());
@@ -81,9 +81,9 @@ absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
     if (stages[node] < 0 || stages[node] >= limits.stages()) {
       return wrong(node, "has no stage");
     }
-    const int32_t fixed = graph.nodes[node].fixed;
+    const StageId fixed = graph.nodes[node].fixed;
     if (fixed != kAnyStage && fixed != stages[node]) {
-      return wrong(node, absl::StrCat("must be on stage ", fixed));
+      return wrong(node, absl::StrCat("must be on stage ", int{fixed}));
     }
     used[stages[node]] = true;
     held[stages[node]] += graph.nodes[node].held;
@@ -104,17 +104,18 @@ absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
     }
   }
   const std::vector<double> least = limits.LeastOf(graph.TotalWork());
-  for (int32_t stage = 0; stage < limits.stages(); ++stage) {
+  for (StageId stage{0}; stage < limits.stages(); ++stage) {
     if (!used[stage]) {
-      return absl::InternalError(absl::StrCat("stage ", stage, " is empty"));
+      return absl::InternalError(
+          absl::StrCat("stage ", int{stage}, " is empty"));
     }
     if (work[stage] < least[stage]) {
       return absl::InternalError(
-          absl::StrCat("stage ", stage, " has too little work"));
+          absl::StrCat("stage ", int{stage}, " has too little work"));
     }
     if (!limits.memory.empty() && held[stage] > limits.memory[stage]) {
       return absl::InternalError(
-          absl::StrCat("stage ", stage, " holds ", held[stage], " bytes"));
+          absl::StrCat("stage ", int{stage}, " holds ", held[stage], " bytes"));
     }
   }
   return absl::OkStatus();

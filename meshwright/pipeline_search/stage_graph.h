@@ -25,10 +25,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "meshwright/pipeline/stage_id.h"
 
 namespace meshwright {
 
-inline constexpr int32_t kAnyStage = -1;
+inline constexpr StageId kAnyStage = kNoStage;
 inline constexpr int32_t kNoProducer = -1;
 // Sums of work in different orders differ by at most this, relatively.
 inline constexpr double kWorkRounding = 1e-9;
@@ -37,7 +38,7 @@ struct StageGraph {
   struct Node {
     double work = 0;
     int64_t held = 0;           // Bytes that its stage has to hold.
-    int32_t fixed = kAnyStage;  // The stage that it must be on.
+    StageId fixed = kAnyStage;  // The stage that it must be on.
     std::string name;           // For messages.
 
     bool operator==(const Node&) const = default;
@@ -91,12 +92,12 @@ struct CutCost {
 
 // `stages` is by node.
 CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
-               const std::vector<int32_t>& stages);
+               const std::vector<StageId>& stages);
 
 // kInternal, naming the node, unless `stages` is an assignment as described
 // above that respects fixed nodes, groups and memory.
 absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
-                         const std::vector<int32_t>& stages);
+                         const std::vector<StageId>& stages);
 
 }  // namespace meshwright
 

@@ -23,7 +23,7 @@ StageMip::StageMip(const StageGraph& graph,
   }
   AddNodes();
   for (const StageGraph::Value& value : graph.values) AddValue(value);
-  for (int32_t stage = 0; stage < stages_; ++stage) {
+  for (StageId stage{0}; stage < stages_; ++stage) {
     Sum sum{.most = kScale};
     for (int32_t node = 0; node < graph.size(); ++node) {
       if (work[node] == 0) continue;
@@ -34,7 +34,7 @@ StageMip::StageMip(const StageGraph& graph,
 }
 
 void StageMip::LimitMemory(const std::vector<int64_t>& memory) {
-  for (int32_t stage = 0; stage < std::ssize(memory); ++stage) {
+  for (StageId stage{0}; stage < std::ssize(memory); ++stage) {
     const double most = std::max(1.0, static_cast<double>(memory[stage]));
     Sum sum{.most = kScale * static_cast<double>(memory[stage]) / most};
     for (int32_t node = 0; node < graph_.size(); ++node) {
@@ -46,7 +46,7 @@ void StageMip::LimitMemory(const std::vector<int64_t>& memory) {
 }
 
 void StageMip::UseAllStages() {
-  for (int32_t stage = 0; stage < stages_; ++stage) {
+  for (StageId stage{0}; stage < stages_; ++stage) {
     Sum sum{.most = -1};
     for (int32_t node = 0; node < graph_.size(); ++node) {
       AddOn(node, stage, -1, sum);
@@ -58,7 +58,7 @@ void StageMip::UseAllStages() {
 void StageMip::AddNodes() {
   for (const StageRange& range : ranges_) {
     first_variable_.push_back(static_cast<int32_t>(mip_.variables.size()));
-    for (int32_t stage = range.first; stage < range.last; ++stage) {
+    for (StageId stage = range.first; stage < range.last; ++stage) {
       const int32_t variable = mip_.AddVariable({});
       if (stage == range.first) continue;
       mip_.AddRow({.upper = 0, .terms = {{variable - 1, 1}, {variable, -1}}});
@@ -85,7 +85,7 @@ void StageMip::AddValue(const StageGraph::Value& value) {
     reach.last = std::max(reach.last, range.last);
     if (!made) continue;
     // No earlier than what it needs.
-    for (int32_t stage = range.first; stage < ranges_[value.producer].last;
+    for (StageId stage = range.first; stage < ranges_[value.producer].last;
          ++stage) {
       Sum sum;
       AddBefore(consumer, stage, 1, sum);
@@ -93,7 +93,7 @@ void StageMip::AddValue(const StageGraph::Value& value) {
       AddRow(std::move(sum));
     }
   }
-  for (int32_t stage = reach.first; stage <= reach.last; ++stage) {
+  for (StageId stage = reach.first; stage <= reach.last; ++stage) {
     const int32_t crosses = mip_.AddVariable(
         {.cost = static_cast<double>(value.bytes) / unit_, .integer = false});
     crossings_.push_back({&value, stage, crosses});
@@ -110,9 +110,9 @@ void StageMip::AddValue(const StageGraph::Value& value) {
 
 // What a value costs whose ends have one stage each.
 void StageMip::AddConstant(const StageGraph::Value& value) {
-  std::vector<int32_t> stages;
+  std::vector<StageId> stages;
   for (const int32_t consumer : value.consumers) {
-    const int32_t stage = ranges_[consumer].first;
+    const StageId stage = ranges_[consumer].first;
     const bool made_there =
         value.producer != kNoProducer && ranges_[value.producer].first == stage;
     if (!made_there && std::ranges::find(stages, stage) == stages.end()) {
@@ -123,7 +123,7 @@ void StageMip::AddConstant(const StageGraph::Value& value) {
       static_cast<double>(value.bytes) * static_cast<double>(stages.size());
 }
 
-void StageMip::AddBefore(int32_t node, int32_t stage, double factor,
+void StageMip::AddBefore(int32_t node, StageId stage, double factor,
                          Sum& sum) const {
   const StageRange& range = ranges_[node];
   if (stage < range.first) return;
@@ -134,7 +134,7 @@ void StageMip::AddBefore(int32_t node, int32_t stage, double factor,
   sum.terms.push_back({first_variable_[node] + stage - range.first, factor});
 }
 
-void StageMip::AddOn(int32_t node, int32_t stage, double factor,
+void StageMip::AddOn(int32_t node, StageId stage, double factor,
                      Sum& sum) const {
   AddBefore(node, stage, factor, sum);
   AddBefore(node, stage - 1, -factor, sum);
@@ -145,12 +145,12 @@ void StageMip::AddRow(Sum sum) {
   mip_.AddRow({.upper = sum.most, .terms = std::move(sum.terms)});
 }
 
-std::vector<int32_t> StageMip::StagesOf(
+std::vector<StageId> StageMip::StagesOf(
     const std::vector<double>& values) const {
-  std::vector<int32_t> stages;
+  std::vector<StageId> stages;
   for (int32_t node = 0; node < graph_.size(); ++node) {
     const StageRange& range = ranges_[node];
-    int32_t stage = range.first;
+    StageId stage = range.first;
     while (stage < range.last &&
            values[first_variable_[node] + stage - range.first] < 0.5) {
       ++stage;
@@ -161,11 +161,11 @@ std::vector<int32_t> StageMip::StagesOf(
 }
 
 std::vector<double> StageMip::ValuesOf(
-    const std::vector<int32_t>& stages) const {
+    const std::vector<StageId>& stages) const {
   std::vector<double> values(mip_.variables.size());
   for (int32_t node = 0; node < graph_.size(); ++node) {
     const StageRange& range = ranges_[node];
-    for (int32_t stage = std::max(stages[node], range.first);
+    for (StageId stage = std::max(stages[node], range.first);
          stage < range.last; ++stage) {
       values[first_variable_[node] + stage - range.first] = 1;
     }

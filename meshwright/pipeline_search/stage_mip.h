@@ -32,8 +32,8 @@ class StageMip {
   double BytesOf(double cost) const { return cost * unit_ + constant_; }
 
   // Conversions between a solution and the stage of each node.
-  std::vector<int32_t> StagesOf(const std::vector<double>& values) const;
-  std::vector<double> ValuesOf(const std::vector<int32_t>& stages) const;
+  std::vector<StageId> StagesOf(const std::vector<double>& values) const;
+  std::vector<double> ValuesOf(const std::vector<StageId>& stages) const;
 
  private:
   // A row under construction: sum <= most.
@@ -43,8 +43,8 @@ class StageMip {
   };
   // Adds `factor` times the indicator of the node being on `stage` or before;
   // or of being on it.
-  void AddBefore(int32_t node, int32_t stage, double factor, Sum& sum) const;
-  void AddOn(int32_t node, int32_t stage, double factor, Sum& sum) const;
+  void AddBefore(int32_t node, StageId stage, double factor, Sum& sum) const;
+  void AddOn(int32_t node, StageId stage, double factor, Sum& sum) const;
   void AddRow(Sum sum);
   void AddNodes();
   void AddValue(const StageGraph::Value& value);
@@ -60,7 +60,7 @@ class StageMip {
   // Variables of values that are sent to a stage.
   struct Crossing {
     const StageGraph::Value* value = nullptr;
-    int32_t stage = 0;
+    StageId stage;
     int32_t variable = 0;
   };
   std::vector<Crossing> crossings_;

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/remat/cut_loops.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/remat/forward_segments.h"
 
 namespace meshwright {
@@ -32,7 +32,7 @@ SplitStep Unsplit(Module module) {
 // together, or -1 (the last segment is not rematerialised).
 std::vector<int32_t> SegmentsOf(const Module& module,
                                 const PipelineStep& step) {
-  const ForwardSegments segments = CutForward(module, AnalyzeRoles(module));
+  const ForwardSegments segments = SegmentForward(module, AnalyzeRoles(module));
   absl::flat_hash_map<std::string, int32_t> by_name;
   for (const auto& instruction : module.entry()->instructions()) {
     const int32_t segment = segments.segment_of[instruction->id];
@@ -59,7 +59,7 @@ absl::StatusOr<std::optional<SplitStep>> WholeStep(const Module& module,
 absl::StatusOr<std::optional<SplitStep>> Cut(const Module& step,
                                              int32_t loop_stages) {
   if (loop_stages == 1) return std::nullopt;
-  return CutLoops(step, AnalyzeRoles(step), loop_stages);
+  return SplitLoopsForStages(step, AnalyzeRoles(step), loop_stages);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@
 namespace meshwright {
 
 // Loops are split for `loop_stages` stages; for 1 they stay whole. nullopt: the
-// step is unchanged. Errors as RecomputeForward and CutLoops. Requires:
-// `module` passed Verify.
+// step is unchanged. Errors as RecomputeForward and SplitLoopsForStages.
+// Requires: `module` passed Verify.
 absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        Recompute recompute,
                                                        int32_t loop_stages);

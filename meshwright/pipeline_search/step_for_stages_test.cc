@@ -21,7 +21,7 @@ TEST(StepForStagesTest, RecomputingHasTheTensorsOfTheStep) {
   const auto split = StepForStages(module, Recompute::kFull, 2);
   ASSERT_TRUE(split.ok()) << split.status();
   ASSERT_TRUE(split->has_value());
-  EXPECT_FALSE((*split)->has_cut_loops);
+  EXPECT_FALSE((*split)->has_split_loops);
   EXPECT_EQ((*split)->parameters.size(), module.entry()->Parameters().size());
   EXPECT_EQ((*split)->parameters.back().first,
             std::ssize((*split)->parameters) - 1);
@@ -31,13 +31,13 @@ TEST(StepForStagesTest, LoopsAreCutAndRecompute) {
   const auto split = StepForStages(ReadTiny("llama"), Recompute::kFull, 2);
   ASSERT_TRUE(split.ok()) << split.status();
   ASSERT_TRUE(split->has_value());
-  EXPECT_TRUE((*split)->has_cut_loops);
+  EXPECT_TRUE((*split)->has_split_loops);
 }
 
 TEST(StepForStagesTest, LoopsStayWholeForOneStage) {
   const auto split = StepForStages(ReadTiny("llama"), Recompute::kFull, 1);
   ASSERT_TRUE(split.ok()) << split.status();
-  EXPECT_FALSE((*split)->has_cut_loops);
+  EXPECT_FALSE((*split)->has_split_loops);
 }
 
 // A segment that is rematerialised as one is on one stage, where a boundary of
@@ -48,16 +48,16 @@ TEST(EvenStagesTest, SegmentsStayTogether) {
   const Module& module = (*split)->module;
   const auto step = TakeApart(module, AnalyzeRoles(module), {.count = 4});
   ASSERT_TRUE(step.ok()) << step.status();
-  const ForwardSegments segments = CutForward(module, AnalyzeRoles(module));
+  const ForwardSegments segments = SegmentForward(module, AnalyzeRoles(module));
   const auto torn = [&](Recompute recompute) {
     const auto stages =
         EvenStages(module, *step, {.capacity = {1, 1, 1}}, recompute);
     EXPECT_TRUE(stages.ok()) << stages.status();
-    std::map<std::string, int32_t> stage_of;
+    std::map<std::string, StageId> stage_of;
     for (const auto& one : step->micro_batch().entry()->instructions()) {
       stage_of[one->name] = stages->forward[one->id];
     }
-    std::map<int32_t, std::set<int32_t>> by_segment;
+    std::map<int32_t, std::set<StageId>> by_segment;
     for (const auto& one : module.entry()->instructions()) {
       const int32_t segment = segments.segment_of[one->id];
       const auto stage = stage_of.find(one->name);

@@ -115,10 +115,10 @@ StepGraph MakeStepGraph(const PipelineStep& step,
   return result;
 }
 
-std::vector<int32_t> ByInstruction(const PipelineStep& step,
+std::vector<StageId> ByInstruction(const PipelineStep& step,
                                    const StepGraph& graph,
-                                   const std::vector<int32_t>& stages) {
-  std::vector<int32_t> forward(step.micro_batch().entry()->size(), kNoStage);
+                                   const std::vector<StageId>& stages) {
+  std::vector<StageId> forward(step.micro_batch().entry()->size(), kNoStage);
   for (size_t node = 0; node < stages.size(); ++node) {
     forward[graph.instruction_of[node]] = stages[node];
   }
@@ -130,7 +130,7 @@ namespace {
 // Sums over the nodes of each stage.
 template <typename T>
 std::vector<T> SumsOf(T StageGraph::Node::*member, const StageGraph& graph,
-                      const std::vector<int32_t>& stages,
+                      const std::vector<StageId>& stages,
                       const StageLimits& limits) {
   std::vector<T> sums(limits.stages(), 0);
   for (int32_t node = 0; node < graph.size(); ++node) {
@@ -141,15 +141,15 @@ std::vector<T> SumsOf(T StageGraph::Node::*member, const StageGraph& graph,
 
 // Weights that several stages use are sent once a step: they do not count.
 std::vector<StageCrossing> CrossingsOf(const StageGraph& graph,
-                                       const std::vector<int32_t>& stages) {
-  std::map<std::pair<int32_t, int32_t>, int64_t> bytes;
+                                       const std::vector<StageId>& stages) {
+  std::map<std::pair<StageId, StageId>, int64_t> bytes;
   for (const StageGraph::Value& value : graph.values) {
     if (value.producer == kNoProducer) continue;
-    const int32_t from = stages[value.producer];
-    std::set<int32_t> to;
+    const StageId from = stages[value.producer];
+    std::set<StageId> to;
     for (const int32_t consumer : value.consumers) to.insert(stages[consumer]);
     to.erase(from);
-    for (const int32_t stage : to) bytes[{from, stage}] += value.bytes;
+    for (const StageId stage : to) bytes[{from, stage}] += value.bytes;
   }
   std::vector<StageCrossing> crossings;
   for (const auto& [pair, sum] : bytes) {

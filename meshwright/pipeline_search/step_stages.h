@@ -36,7 +36,7 @@ struct StepGraph {
 
 struct StepGraphOptions {
   // All by instruction id of the micro-batch program; empty: for none.
-  std::vector<int32_t> fixed;  // The stage it must be on, or kAnyStage.
+  std::vector<StageId> fixed;  // The stage it must be on, or kAnyStage.
   // Instructions of one layer stay together; -1: free.
   std::vector<int32_t> layers;
   std::vector<double> seconds;  // Time of one execution, used instead of FLOPs.
@@ -47,19 +47,19 @@ StepGraph MakeStepGraph(const PipelineStep& step,
 
 // `stages` is by node. The result is by instruction id, kNoStage for what is no
 // node: the form of StageOptions::forward.
-std::vector<int32_t> ByInstruction(const PipelineStep& step,
+std::vector<StageId> ByInstruction(const PipelineStep& step,
                                    const StepGraph& graph,
-                                   const std::vector<int32_t>& stages);
+                                   const std::vector<StageId>& stages);
 
 // Bytes that pass between two stages per micro-batch, in both directions.
 struct StageCrossing {
-  int32_t from = 0;
-  int32_t to = 0;
+  StageId from;
+  StageId to;
   int64_t bytes = 0;
 };
 
 struct StepStages {
-  std::vector<int32_t> forward;  // By instruction id, as from ByInstruction.
+  std::vector<StageId> forward;  // By instruction id, as from ByInstruction.
   StageAssignment assignment;
   std::vector<double> work;   // By stage, forward and backward.
   std::vector<int64_t> held;  // By stage.

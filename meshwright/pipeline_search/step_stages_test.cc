@@ -57,7 +57,7 @@ TEST(StepStages, FixedStagesAndLayersHold) {
   options.layers.assign(step.micro_batch().entry()->size(), -1);
   const int32_t last = graph.instruction_of.back();
   const int32_t middle = graph.instruction_of[graph.graph.size() / 2];
-  options.fixed[graph.instruction_of.front()] = 0;
+  options.fixed[graph.instruction_of.front()] = StageId(0);
   options.layers[last] = options.layers[middle] = 7;
   const auto best = AssignStepStages(step, StageLimits::Even(2, 0.2), options);
   ASSERT_TRUE(best.ok()) << best.status();

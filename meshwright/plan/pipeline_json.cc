@@ -41,8 +41,8 @@ PlannedPipeline::Stage ReadStage(const Json& json) {
 }
 
 Json EdgeJson(const PlannedPipeline::Edge& edge) {
-  return {{"from", edge.from},
-          {"to", edge.to},
+  return {{"from", int{edge.from}},
+          {"to", int{edge.to}},
           {"forward_seconds", edge.forward_seconds},
           {"backward_seconds", edge.backward_seconds},
           {"forward_bytes", edge.forward_bytes},
@@ -50,8 +50,8 @@ Json EdgeJson(const PlannedPipeline::Edge& edge) {
 }
 
 PlannedPipeline::Edge ReadEdge(const Json& json) {
-  return {.from = json.at("from").get<int32_t>(),
-          .to = json.at("to").get<int32_t>(),
+  return {.from = StageId(json.at("from").get<int32_t>()),
+          .to = StageId(json.at("to").get<int32_t>()),
           .forward_seconds = json.at("forward_seconds").get<double>(),
           .backward_seconds = json.at("backward_seconds").get<double>(),
           .forward_bytes = json.at("forward_bytes").get<int64_t>(),
@@ -132,8 +132,8 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json,
     pipeline.edges.push_back(ReadEdge(edge));
     const PlannedPipeline::Edge& read = pipeline.edges.back();
     if (read.from < 0 || read.from >= read.to || read.to >= count) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("an edge goes from stage ", read.from, " to ", read.to));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "an edge goes from stage ", int{read.from}, " to ", int{read.to}));
     }
   }
   pipeline.apply_after_all = json.at("apply_after_all").get<bool>();

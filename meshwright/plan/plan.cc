@@ -64,7 +64,7 @@ int64_t Plan::NeededBytes() const {
 
 std::vector<int64_t> Plan::MemoryOfRanks() const {
   std::vector<int64_t> memory(static_cast<size_t>(ranks()), memory_bytes);
-  for (int32_t stage = 0; stage < stages(); ++stage) {
+  for (StageId stage{0}; stage < stages(); ++stage) {
     if (!pipeline.has_value()) break;
     const double times = pipeline->stages[stage].memory_times;
     if (times == 1) continue;

@@ -89,8 +89,8 @@ struct PlannedPipeline {
   };
   // What is sent from a stage to a later one, and back, per micro-batch.
   struct Edge {
-    int32_t from = 0;
-    int32_t to = 1;
+    StageId from{0};
+    StageId to{1};
     double forward_seconds = 0;
     double backward_seconds = 0;
     int64_t forward_bytes = 0;

@@ -58,7 +58,8 @@ void AddPipeline(Plan& plan) {
   plan.pipeline->forward = {{"x", "w"}, {"y"}};
   plan.pipeline->stages = {
       {.forward = 0.5, .peak_bytes = 7, .memory_times = 1.5}, {.apply = 0.25}};
-  plan.pipeline->edges = {{.from = 0, .to = 1, .forward_bytes = 9}};
+  plan.pipeline->edges = {
+      {.from = StageId(0), .to = StageId(1), .forward_bytes = 9}};
 }
 
 TEST(PlanJsonTest, ReadsWhatItWrites) {

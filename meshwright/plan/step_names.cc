@@ -116,7 +116,7 @@ absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& layout,
 }
 
 std::vector<std::vector<std::string>> ForwardByStage(
-    const Computation& micro_batch, absl::Span<const int32_t> stage_of,
+    const Computation& micro_batch, absl::Span<const StageId> stage_of,
     int32_t stages) {
   std::vector<std::vector<std::string>> forward(stages);
   const std::vector<std::string> names = InstructionNames(micro_batch);
@@ -126,11 +126,11 @@ std::vector<std::vector<std::string>> ForwardByStage(
   return forward;
 }
 
-absl::StatusOr<std::vector<int32_t>> StagesOf(const PlannedPipeline& pipeline,
+absl::StatusOr<std::vector<StageId>> StagesOf(const PlannedPipeline& pipeline,
                                               const Computation& micro_batch) {
   const std::vector<std::string> names = InstructionNames(micro_batch);
   const Numbers numbers = NumbersOf(names);
-  std::vector<int32_t> stage_of(micro_batch.size(), -1);
+  std::vector<StageId> stage_of(micro_batch.size(), kNoStage);
   for (size_t stage = 0; stage < pipeline.forward.size(); ++stage) {
     for (const std::string& name : pipeline.forward[stage]) {
       const auto found = numbers.find(name);
@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<int32_t>> StagesOf(const PlannedPipeline& pipeline,
         return absl::InvalidArgumentError(
             absl::StrCat("the plan has two stages for ", name));
       }
-      stage_of[found->second] = static_cast<int32_t>(stage);
+      stage_of[found->second] = StageId(stage);
     }
   }
   return stage_of;

@@ -31,12 +31,12 @@ absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& layout,
 // By stage, the names of the instructions of its forward pass; `stage_of` is by
 // instruction of the micro-batch program, -1 for what is not forward.
 std::vector<std::vector<std::string>> ForwardByStage(
-    const Computation& micro_batch, absl::Span<const int32_t> stage_of,
+    const Computation& micro_batch, absl::Span<const StageId> stage_of,
     int32_t stages);
 
 // The inverse. kInvalidArgument, naming it, for what the micro-batch program
 // does not have, and for what two stages claim.
-absl::StatusOr<std::vector<int32_t>> StagesOf(const PlannedPipeline& pipeline,
+absl::StatusOr<std::vector<StageId>> StagesOf(const PlannedPipeline& pipeline,
                                               const Computation& micro_batch);
 
 }  // namespace meshwright

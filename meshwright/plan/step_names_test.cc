@@ -89,7 +89,8 @@ TEST_F(StepNamesTest, RefusesStrategiesOfOtherRules) {
 
 TEST_F(StepNamesTest, StagesHaveNames) {
   PlannedPipeline pipeline;
-  const std::vector<int32_t> stage_of = {0, -1, 1, 0};
+  const std::vector<StageId> stage_of = {StageId(0), kNoStage, StageId(1),
+                                         StageId(0)};
   pipeline.forward = ForwardByStage(*module_.entry(), stage_of, 2);
   EXPECT_THAT(pipeline.forward,
               ElementsAre(ElementsAre("x", "z"), ElementsAre("y")));

@@ -16,7 +16,7 @@
 namespace meshwright {
 namespace {
 
-// Those that make demands on a plan.
+// Those that set requirements on a plan.
 constexpr Expert kExpertsTried[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                     Expert::kMegatron, Expert::kSequence};
 
@@ -98,7 +98,7 @@ class ExpertPlans {
                                       Expert expert) const {
     std::vector<PlanCandidate> sketches;
     std::vector<AxisPlaces> warm_start;  // Of the best candidate so far.
-    if (IsOnlySketched()) warm_start = own_.chosen.found.plan().placements;
+    if (IsOnlySketched()) warm_start = own_.chosen.found.plan().axis_places;
     double least = std::numeric_limits<double>::infinity();
     Variants variants = variants_;
     for (const SettingTime& one : SettingsFor(expert)) {
@@ -115,7 +115,7 @@ class ExpertPlans {
       }
       if (found->seconds() <= least) {
         least = found->seconds();
-        warm_start = found->plan().placements;
+        warm_start = found->plan().axis_places;
       }
       if (found->seconds() <= task_.policy.experts.far_behind * seconds_) {
         sketches.push_back(*std::move(found));
@@ -147,7 +147,7 @@ class ExpertPlans {
     const auto is_same = [&](const PlanCandidate& one) {
       return &one.variant() == &best.variant() &&
              one.setting().mesh == best.setting().mesh &&
-             one.plan().placements == best.plan().placements &&
+             one.plan().axis_places == best.plan().axis_places &&
              one.plan().seconds == best.plan().seconds;
     };
     if (std::ranges::any_of(own_.written, is_same)) {

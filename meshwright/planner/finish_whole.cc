@@ -201,7 +201,7 @@ class WholeFinish {
         static_cast<double>(plan.predicted.peak_bytes));
     const absl::StatusOr<PlanCandidate> sketch =
         search_.Sketch(found.shared_variant(), found.setting(), limit,
-                       found.plan().placements);
+                       found.plan().axis_places);
     if (!sketch.ok()) return std::nullopt;
     PlanCandidate tighter = sketch->WithBound(found.plan().bound_seconds);
     absl::StatusOr<Plan> written = WritePlan(task_, tighter);

@@ -68,7 +68,7 @@ Annotations PinsInLoop(const Annotations& pins, const Module& looped,
                        int64_t micro_batches) {
   Annotations result = pins;
   result.instructions.clear();
-  result.alike.clear();
+  result.sharding_groups.clear();
   absl::flat_hash_map<absl::string_view, const Instruction*> by_name;
   for (const auto& [instruction, pin] : pins.instructions) {
     by_name.emplace(instruction->name, instruction);

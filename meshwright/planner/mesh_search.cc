@@ -44,10 +44,10 @@ absl::StatusOr<MeshTask> MeshSearch::TaskOf(const StepVariant& variant,
                 .work_limit = policy_.solve.first_work,
                 .seed = request_.seed,
                 .gap = is_lean_ ? policy_.lean.gap : policy_.solve.first_gap};
-  MW_ASSIGN_OR_RETURN(task.demands.pins,
+  MW_ASSIGN_OR_RETURN(task.requirements.pins,
                       PinnedGroups(variant.model, pins, mesh));
-  task.demands.expert = DemandOf(setting.expert, variant.model, mesh,
-                                 BatchAxisOf(request_, mesh));
+  task.requirements.expert = RequirementOf(setting.expert, variant.model, mesh,
+                                           BatchAxisOf(request_, mesh));
   return task;
 }
 
@@ -94,7 +94,7 @@ absl::StatusOr<int64_t> MeshSearch::LeastPeak(
   MW_ASSIGN_OR_RETURN(const Annotations pins, PinsOf(*variant, setting));
   MW_ASSIGN_OR_RETURN(const MeshTask task,
                       TaskOf(*variant, setting, kNoLimit, pins));
-  return meshwright::LeastPeak(variant->model, setting.mesh, task.demands);
+  return meshwright::LeastPeak(variant->model, setting.mesh, task.requirements);
 }
 
 absl::Status MeshSearch::CheckPossible(
@@ -122,7 +122,7 @@ PlanCandidate MeshSearch::Improved(const PlanCandidate& found, int64_t work,
   }
   absl::StatusOr<MeshTask> task = TaskOf(found);
   if (!task.ok()) return found;
-  task->warm_start = found.plan().placements;
+  task->warm_start = found.plan().axis_places;
   task->warm_start_shared = found.plan().shared;
   task->solve.work_limit = work;
   task->solve.gap = wanted_gap;

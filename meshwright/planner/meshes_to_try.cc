@@ -93,14 +93,14 @@ bool Suits(const Mesh& mesh, int64_t examples) {
 
 bool IsHopeless(const Mesh& mesh, const std::vector<SettingTime>& times,
                 const SearchPolicy& policy) {
-  std::vector<SettingTime> alike;  // With as many axes.
+  std::vector<SettingTime> same_rank;  // With as many axes.
   double least = std::numeric_limits<double>::infinity();
   for (const SettingTime& one : times) {
     least = std::min(least, one.seconds);
     if (one.setting.mesh.axes().size() == mesh.axes().size())
-      alike.push_back(one);
+      same_rank.push_back(one);
   }
-  if (alike.empty()) return false;
+  if (same_rank.empty()) return false;
   const auto inner = [](const Mesh& of) { return of.axes().back().size; };
   const auto is_slow = [&](const SettingTime& one) {
     return one.seconds > policy.enumerate.hopeless * least;
@@ -108,15 +108,16 @@ bool IsHopeless(const Mesh& mesh, const std::vector<SettingTime>& times,
   const auto is_itself = [&](const SettingTime& one) {
     return one.setting.mesh == mesh;
   };
-  if (std::ranges::any_of(alike, is_itself)) {
-    return std::ranges::all_of(alike, [&](const SettingTime& one) {
+  if (std::ranges::any_of(same_rank, is_itself)) {
+    return std::ranges::all_of(same_rank, [&](const SettingTime& one) {
       return !is_itself(one) || is_slow(one);
     });
   }
-  const auto best = std::ranges::min_element(alike, {}, &SettingTime::seconds);
+  const auto best =
+      std::ranges::min_element(same_rank, {}, &SettingTime::seconds);
   const int64_t low = std::min(inner(best->setting.mesh), inner(mesh));
   const int64_t high = std::max(inner(best->setting.mesh), inner(mesh));
-  return std::ranges::any_of(alike, [&](const SettingTime& one) {
+  return std::ranges::any_of(same_rank, [&](const SettingTime& one) {
     return is_slow(one) && low < inner(one.setting.mesh) &&
            inner(one.setting.mesh) < high;
   });

@@ -57,13 +57,14 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
   MW_ASSIGN_OR_RETURN(
       std::optional<SplitStep> split,
       StepForStages(module, plan.recompute, plan.pipeline->loop_pieces));
-  auto cut = split.has_value()
-                 ? std::make_unique<Module>(std::move(split->module))
-                 : nullptr;
-  MW_ASSIGN_OR_RETURN(PlannedStep step,
-                      Of(cut != nullptr ? *cut : module, plan.micro_batches,
-                         Recompute::kNone, plan.row_blocks));
-  step.cut_ = std::move(cut);
+  auto split_module = split.has_value()
+                          ? std::make_unique<Module>(std::move(split->module))
+                          : nullptr;
+  MW_ASSIGN_OR_RETURN(
+      PlannedStep step,
+      Of(split_module != nullptr ? *split_module : module, plan.micro_batches,
+         Recompute::kNone, plan.row_blocks));
+  step.split_ = std::move(split_module);
   return step;
 }
 
@@ -139,7 +140,7 @@ class StageLowering {
         result_.split,
         StepForStages(module_, plan_.recompute, plan_.pipeline->loop_pieces));
     MW_ASSIGN_OR_RETURN(
-        step_, PlannedStep::Of(Cut(), plan_.micro_batches, Recompute::kNone,
+        step_, PlannedStep::Of(Split(), plan_.micro_batches, Recompute::kNone,
                                plan_.row_blocks));
     return &step_->module();
   }
@@ -147,10 +148,10 @@ class StageLowering {
   absl::StatusOr<std::vector<PlannedCollective>> Lower() {
     graph_ = Flatten(step_->module());
     MW_ASSIGN_OR_RETURN(const PipelineStep step,
-                        TakeApart(Cut(), AnalyzeRoles(Cut()),
+                        TakeApart(Split(), AnalyzeRoles(Split()),
                                   {.count = plan_.micro_batches,
                                    .row_blocks = plan_.row_blocks}));
-    MW_ASSIGN_OR_RETURN(std::vector<int32_t> forward,
+    MW_ASSIGN_OR_RETURN(std::vector<StageId> forward,
                         StagesOf(*plan_.pipeline, *step.micro_batch().entry()));
     result_.timetable = plan_.pipeline->timetable;
     MW_ASSIGN_OR_RETURN(
@@ -173,7 +174,7 @@ class StageLowering {
 
  private:
   // What stages are cut from.
-  const Module& Cut() const {
+  const Module& Split() const {
     return result_.split.has_value() ? result_.split->module : module_;
   }
 

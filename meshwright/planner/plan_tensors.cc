@@ -60,7 +60,7 @@ PlannedTensors TensorsOf(const StepView& step, const StagedStep& staged,
       output_layouts.push_back(parameter_layouts[output.index]);
       continue;
     }
-    const int32_t stage =
+    const StageId stage =
         staged.programs[staged.values[output.index].program].stage;
     outputs.push_back(layout.values.at({output.index, stage}));
     output_layouts.push_back(layout_of_stage[stage]);

@@ -226,7 +226,7 @@ class Planner {
       if (staged.ok()) return WithAlternatives(*std::move(staged));
     }
     WhatFits fits = FindWhatFits(task_, leanest);
-    fits.no_micro_batches = std::string(whole_.WhyNotCut().message());
+    fits.no_micro_batches = std::string(whole_.WhyNotSplit().message());
     return DoesNotFit(fits, whole_.meshes()[0].device_count(),
                       task_.memory_bytes);
   }
@@ -307,7 +307,7 @@ absl::StatusOr<PlanChoice> FindPlan(const Module& module,
   MW_ASSIGN_OR_RETURN(PlanChoice choice,
                       Planner(task, std::move(meshes)).Run());
   if (task.context.pins.has_value() &&
-      !task.context.pins->given.alike.empty()) {
+      !task.context.pins->given.sharding_groups.empty()) {
     choice.plan.notes.push_back(
         "sharding groups of the module (shard_alike) are not kept: every "
         "tensor is sharded on its own");

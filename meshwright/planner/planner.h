@@ -128,7 +128,7 @@ class PlannedStep {
 
  private:
   const Module* given_ = nullptr;
-  std::unique_ptr<Module> cut_;          // If set, the given one.
+  std::unique_ptr<Module> split_;        // If set, the given one.
   std::unique_ptr<Module> recomputing_;  // Null: the given one.
   std::unique_ptr<Module> made_;         // Null: `recomputing`.
 };

@@ -50,7 +50,7 @@ class Predictor {
 
  private:
   int64_t LocalBytes(const Shape& shape, const Sharding& sharding,
-                     int32_t stage) const {
+                     StageId stage) const {
     return static_cast<int64_t>(std::ceil(
         meshwright::LocalBytes(shape, sharding, layout_.meshes[stage])));
   }
@@ -60,7 +60,7 @@ class Predictor {
     room.resize(step_.stages, 0);
     for (size_t i = 0; i < step_.programs.size(); ++i) {
       const StageProgram& program = step_.programs[i];
-      const int32_t stage = program.stage;
+      const StageId stage = program.stage;
       const ProgramEstimate estimate = EstimateProgram(
           layout_.programs[i].module, rates_[stage], cluster_,
           layout_.meshes[stage], prices_[stage], Occasion::kAmongOthers);
@@ -110,7 +110,7 @@ class Predictor {
   void AddState() {
     std::map<std::pair<int64_t, int32_t>, const Shape*> shapes;
     for (const StageProgram& program : step_.programs) {
-      const int32_t stage = program.stage;
+      const StageId stage = program.stage;
       const auto parameters = program.module.entry()->Parameters();
       for (size_t i = 0; i < parameters.size(); ++i) {
         const StageInput& input = program.inputs[i];
@@ -123,7 +123,7 @@ class Predictor {
         predicted_.fixed_bytes[stage] +=
             LocalBytes(parameters[i]->shape, layout_.parameters.at(key),
                        stage) *
-            (input.cut.has_value() ? step_.micro_batches : 1);
+            (input.batch_dim.has_value() ? step_.micro_batches : 1);
       }
     }
     for (const auto& [key, sharding] : layout_.accumulators) {
@@ -132,7 +132,7 @@ class Predictor {
     }
     for (const auto& [key, sharding] : layout_.at_work) {
       const Shape& shape = *shapes.at(key);
-      const int32_t stage = key.second;
+      const StageId stage = key.second;
       predicted_.fixed_bytes[stage] += LocalBytes(shape, sharding, stage);
       Resharder resharder(&layout_.meshes[stage], prices_[stage]);
       const Sharding& kept = layout_.parameters.at(key);
@@ -155,8 +155,8 @@ class Predictor {
       const StageValue& value = step_.values[i];
       const StageProgram& maker = step_.programs[value.program];
       if (value.accumulator.has_value()) continue;
-      std::map<int32_t, bool> stages;  // By stage: whether W uses it.
-      for (const int32_t user : value.users) {
+      std::map<StageId, bool> stages;  // By stage: whether W uses it.
+      for (const ProgramId user : value.users) {
         const StageProgram& program = step_.programs[user];
         if (program.kind != Kind::kInput && program.kind != Kind::kWeight) {
           continue;
@@ -176,13 +176,13 @@ class Predictor {
         }
       }
     }
-    for (int32_t stage = 0; stage < step_.stages; ++stage) {
+    for (StageId stage{0}; stage < step_.stages; ++stage) {
       predicted_.costs.stages[stage].kept_bytes = kept[stage];
     }
   }
 
-  double SecondsBetween(int32_t from, int32_t to, int64_t bytes) const {
-    const auto devices = [&](int32_t stage) {
+  double SecondsBetween(StageId from, StageId to, int64_t bytes) const {
+    const auto devices = [&](StageId stage) {
       return StageDevices{first_device_[stage % ranks_],
                           layout_.meshes[stage].device_count()};
     };
@@ -193,23 +193,23 @@ class Predictor {
   void AddEdges() {
     std::vector<StageEdge>& edges = predicted_.costs.edges;
     edges = EdgesOf(step_);
-    std::map<std::pair<int, int>, StageEdge*> known;
+    std::map<std::pair<StageId, StageId>, StageEdge*> known;
     for (StageEdge& edge : edges) known[{edge.from, edge.to}] = &edge;
     for (size_t i = 0; i < step_.values.size(); ++i) {
       const StageValue& value = step_.values[i];
       const StageProgram& from = step_.programs[value.program];
       if (from.kind == Kind::kApply || from.kind == Kind::kStart) continue;
-      std::set<int32_t> to;
-      for (const int32_t user : value.users) {
+      std::set<StageId> to;
+      for (const ProgramId user : value.users) {
         if (step_.programs[user].stage != from.stage) {
           to.insert(step_.programs[user].stage);
         }
       }
-      for (const int32_t stage : to) {
+      for (const StageId stage : to) {
         const int64_t bytes = LocalBytes(
             value.shape, layout_.values.at({static_cast<int64_t>(i), stage}),
             stage);
-        StageEdge& edge = *known.at(std::minmax<int>(from.stage, stage));
+        StageEdge& edge = *known.at(std::minmax<StageId>(from.stage, stage));
         (from.stage < stage ? edge.forward_bytes : edge.backward_bytes) +=
             bytes;
       }

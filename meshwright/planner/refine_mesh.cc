@@ -96,7 +96,7 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   return trials;
 }
 
-// The axis placement in which tensors are sharded over both new axes as they
+// The axis places in which tensors are sharded over both new axes as they
 // were over the one.
 std::vector<AxisPlaces> Widened(const std::vector<AxisPlaces>& places,
                                 int32_t axis) {
@@ -151,7 +151,7 @@ std::vector<PlanCandidate> RefinedMeshes(
   SideBySide(static_cast<int>(trials.size()), [&](int i) {
     Trial& trial = trials[i];
     const MeshPlan& plan = found[trial.from].plan();
-    MeshSearch::Start start{.places = Widened(plan.placements, trial.axis),
+    MeshSearch::Start start{.places = Widened(plan.axis_places, trial.axis),
                             .seconds = plan.seconds,
                             .axis = trial.axis};
     if (HaveSameParts(trial.setting.mesh, found[trial.from].setting().mesh)) {

@@ -7,9 +7,9 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/instruction_time.h"
 #include "meshwright/pipeline/stage_strategies.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/predict_stages.h"
-#include "meshwright/remat/cut_loops.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
 #include "meshwright/schedule/simulate.h"
@@ -50,15 +50,16 @@ class SentForms {
 
 }  // namespace
 
-absl::StatusOr<const Module*> StageEstimator::CutInto(int32_t pieces) {
+absl::StatusOr<const Module*> StageEstimator::SplitInto(int32_t pieces) {
   const Module& whole = whole_.step.recomputing();
-  auto known = cut_.find(pieces);
-  if (known == cut_.end()) {
+  auto known = split_.find(pieces);
+  if (known == split_.end()) {
     std::optional<SplitStep> split;
     if (pieces > 1) {
-      MW_ASSIGN_OR_RETURN(split, CutLoops(whole, AnalyzeRoles(whole), pieces));
+      MW_ASSIGN_OR_RETURN(
+          split, SplitLoopsForStages(whole, AnalyzeRoles(whole), pieces));
     }
-    known = cut_.emplace(pieces, std::move(split)).first;
+    known = split_.emplace(pieces, std::move(split)).first;
   }
   return known->second.has_value() ? &known->second->module : &whole;
 }
@@ -82,7 +83,7 @@ absl::StatusOr<const StepWork*> StageEstimator::WorkOf(Ranks ranks,
   const int64_t count = ranks[0]->setting().micro_batches;
   std::vector<int64_t> devices;
   std::vector<double> capacity;
-  for (int32_t stage = 0; stage < stages.count; ++stage) {
+  for (StageId stage{0}; stage < stages.count; ++stage) {
     devices.push_back(DevicesOf(ranks, stage % stages.ranks));
     capacity.push_back(static_cast<double>(devices.back()) /
                        static_cast<double>(DevicesOf(ranks, 0)));
@@ -91,7 +92,7 @@ absl::StatusOr<const StepWork*> StageEstimator::WorkOf(Ranks ranks,
   if (const auto known = known_.find(key); known != known_.end()) {
     return &known->second;
   }
-  MW_ASSIGN_OR_RETURN(const Module* module, CutInto(pieces));
+  MW_ASSIGN_OR_RETURN(const Module* module, SplitInto(pieces));
   std::optional<PipelineStep> cut;
   const PipelineStep* step = nullptr;
   if (module == &whole_.step.recomputing()) {
@@ -171,7 +172,7 @@ absl::StatusOr<PipelineCosts> StageEstimator::CostsOf(Ranks ranks,
   const Setting& setting = ranks[0]->setting();
   MW_ASSIGN_OR_RETURN(const WholeWork* whole, WholeWorkOf(ranks));
   PipelineCosts costs;
-  for (int32_t stage = 0; stage < setting.stages.count; ++stage) {
+  for (StageId stage{0}; stage < setting.stages.count; ++stage) {
     const PlanCandidate& found = *OfRank(ranks, stage % setting.stages.ranks);
     costs.stages.push_back(CostOf(found.plan().time,
                                   static_cast<double>(setting.micro_batches),
@@ -201,8 +202,8 @@ void StageEstimator::AddEdges(Ranks ranks, const StepWork& work,
   for (int32_t rank = 0; rank < stages.ranks; ++rank) {
     first_device.push_back(first_device.back() + DevicesOf(ranks, rank));
   }
-  const auto seconds = [&](int32_t from, int32_t to, int64_t bytes) {
-    const auto devices = [&](int32_t stage) {
+  const auto seconds = [&](StageId from, StageId to, int64_t bytes) {
+    const auto devices = [&](StageId stage) {
       const int32_t rank = stage % stages.ranks;
       return StageDevices{first_device[rank], DevicesOf(ranks, rank)};
     };
@@ -218,7 +219,7 @@ void StageEstimator::AddEdges(Ranks ranks, const StepWork& work,
 }
 
 // Bubbles are at least what weight gradients cannot fill.
-double StageEstimator::SecondsIfAlike(Ranks ranks) const {
+double StageEstimator::SecondsIfEven(Ranks ranks) const {
   const StepTime& time = ranks[0]->plan().time;
   const StageSetting& stages = ranks[0]->setting().stages;
   const double bubbles = task_.policy.stages.least_wait * (stages.ranks - 1) /
@@ -228,17 +229,17 @@ double StageEstimator::SecondsIfAlike(Ranks ranks) const {
 
 absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks, int32_t pieces) {
   const StageSearchPolicy& policy = task_.policy.stages;
-  const double alike = SecondsIfAlike(ranks);
+  const double even = SecondsIfEven(ranks);
   const auto size_of = [](const Module& module) {
     return int64_t{module.entry()->size()};
   };
-  if (alike > most_seconds_ &&
+  if (even > most_seconds_ &&
       size_of(whole_.step.recomputing()) * pieces > policy.many_instructions) {
-    return alike;
+    return even;
   }
-  MW_ASSIGN_OR_RETURN(const Module* module, CutInto(pieces));
-  if (size_of(*module) * ranks[0]->setting().stages.count > policy.most_cut) {
-    return alike;
+  MW_ASSIGN_OR_RETURN(const Module* module, SplitInto(pieces));
+  if (size_of(*module) * ranks[0]->setting().stages.count > policy.most_split) {
+    return even;
   }
   MW_ASSIGN_OR_RETURN(const StepWork* work, WorkOf(ranks, pieces));
   MW_ASSIGN_OR_RETURN(const PipelineCosts costs, CostsOf(ranks, *work));

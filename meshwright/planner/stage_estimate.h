@@ -32,7 +32,7 @@ class StageEstimator {
       : task_(task), whole_(whole) {}
 
   // A pipeline is of no use if it takes longer than this; its estimate is then
-  // that of stages that are alike.
+  // that of even stages.
   void SetMostSeconds(double seconds) { most_seconds_ = seconds; }
 
   // Seconds of a step, without memory limits. `ranks`: candidates for the whole
@@ -43,11 +43,11 @@ class StageEstimator {
   absl::StatusOr<double> SecondsOf(Ranks ranks, int32_t pieces);
 
  private:
-  // The step with its loops cut.
-  absl::StatusOr<const Module*> CutInto(int32_t pieces);
+  // The step with its loops split.
+  absl::StatusOr<const Module*> SplitInto(int32_t pieces);
   absl::StatusOr<const PipelineStep*> WholeStep(int64_t count);
   absl::StatusOr<const StepWork*> WorkOf(Ranks ranks, int32_t pieces);
-  double SecondsIfAlike(Ranks ranks) const;
+  double SecondsIfEven(Ranks ranks) const;
   absl::StatusOr<const WholeWork*> WholeWorkOf(Ranks ranks);
   absl::StatusOr<PipelineCosts> CostsOf(Ranks ranks, const StepWork& work);
   void AddEdges(Ranks ranks, const StepWork& work, PipelineCosts& costs) const;
@@ -59,8 +59,8 @@ class StageEstimator {
   const StepVariant& whole_;
   double most_seconds_ = std::numeric_limits<double>::infinity();
   const absl::Time begin_ = absl::Now();
-  // By pieces; nullopt: there is nothing to cut.
-  std::map<int32_t, std::optional<SplitStep>> cut_;
+  // By pieces; nullopt: there is nothing to split.
+  std::map<int32_t, std::optional<SplitStep>> split_;
   // With loops whole, by micro-batches, and its work by devices as well.
   std::map<int64_t, PipelineStep> steps_;
   std::map<std::pair<int64_t, int64_t>, WholeWork> whole_work_;

@@ -24,7 +24,7 @@ bool MayTakeTurns(const PlanTask& task, const Plan& plan,
              ScheduleKind::kAuto &&
          plan.pipeline->bubble_share > task.policy.stages.few_bubbles &&
          candidate.layouts.size() == 1 &&
-         (split == nullptr || !split->has_cut_loops);
+         (split == nullptr || !split->has_split_loops);
 }
 
 // Searches the same layout again, for `variant` and with this memory limit.
@@ -45,7 +45,7 @@ absl::StatusOr<StageCandidate> Tighter(const MeshSearch& search, int64_t limit,
   for (const PlanCandidate& found : candidate.layouts) {
     MW_ASSIGN_OR_RETURN(const PlanCandidate tighter,
                         Again(search, found, found.shared_variant(), limit,
-                              found.plan().placements));
+                              found.plan().axis_places));
     all.push_back(tighter.WithBound(found.plan().bound_seconds));
   }
   return candidate.With(std::move(all));
@@ -74,7 +74,7 @@ absl::StatusOr<StageCandidate> WithLoopsCut(const PlanTask& task,
   if (!step.has_value()) return candidate;
   const auto split = std::make_shared<const SplitStep>(*std::move(step));
   std::shared_ptr<const StepVariant> variant = whole;
-  if (split->has_cut_loops) {
+  if (split->has_split_loops) {
     MW_ASSIGN_OR_RETURN(
         variant, StepVariant::Recomputing(split->module, whole->count,
                                           whole->recompute, task.context));
@@ -243,7 +243,7 @@ void Rebalance(const PlanTask& task, StageCandidate& candidate,
     StageCandidate moved = candidate;
     moved.pace.resize(written.forward.size(), 1);
     for (size_t i = 0; i < written.forward.size(); ++i) {
-      const int32_t stage = written.forward[i];
+      const StageId stage = written.forward[i];
       if (stage < 0 || written.counted[stage] <= 0) continue;
       moved.pace[i] *=
           SecondsOf(pipeline.stages[stage]) / written.counted[stage];

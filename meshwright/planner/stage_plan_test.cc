@@ -37,7 +37,7 @@ TEST_P(StagePlanTest, HasTheStagesThatWereAskedFor) {
   EXPECT_GT(plan->predicted.step_seconds, 0);
   const absl::StatusOr<PlannedStages> made = StagePlan(module, *plan);
   ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(made->split.has_value() && made->split->has_cut_loops, has_loops);
+  EXPECT_EQ(made->split.has_value() && made->split->has_split_loops, has_loops);
   for (const PlannedPipeline::Stage& stage : plan->pipeline->stages) {
     EXPECT_GT(stage.forward, 0);
   }

@@ -56,8 +56,8 @@ struct StageSearchPolicy {
   // be slower than the plan without stages. They wait at least this long for
   // others, relative to their work.
   int64_t many_instructions = 5000;
-  // Nor where instructions, after loops are cut, times stages are more.
-  int64_t most_cut = 1'000'000;
+  // Nor where instructions, after loops are split, times stages are more.
+  int64_t most_split = 1'000'000;
   double least_wait = 1.0 / 3;
   // Work of the schedule search: simulated actions.
   int64_t schedule_work = 1'000'000;

@@ -95,10 +95,11 @@ std::vector<SentValue> SentValues(const StagedStep& step) {
   for (const StageValue& value : step.values) {
     const StageProgram& maker = step.programs[value.program];
     if (maker.kind == Kind::kApply || maker.kind == Kind::kStart) continue;
-    std::set<int32_t> to;
-    for (const int32_t user : value.users) to.insert(step.programs[user].stage);
+    std::set<StageId> to;
+    for (const ProgramId user : value.users)
+      to.insert(step.programs[user].stage);
     to.erase(maker.stage);
-    for (const int32_t stage : to) {
+    for (const StageId stage : to) {
       sent.push_back({value.name, value.shape, maker.stage, stage});
     }
   }
@@ -115,7 +116,7 @@ WholeWork WorkOfStep(const PipelineStep& step, const KernelTimes& times) {
 }
 
 absl::StatusOr<StepWork> WorkOfStages(const PipelineStep& step,
-                                      const std::vector<int32_t>& forward,
+                                      const std::vector<StageId>& forward,
                                       int32_t stages,
                                       const KernelTimes& times) {
   MW_ASSIGN_OR_RETURN(const StagedStep staged,

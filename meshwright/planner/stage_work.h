@@ -42,8 +42,8 @@ struct StageWork {
 struct SentValue {
   std::string name;  // Of the instruction that makes it.
   Shape shape;
-  int32_t from = 0;
-  int32_t to = 0;
+  StageId from;
+  StageId to;
 };
 
 struct StepWork {
@@ -71,7 +71,7 @@ WholeWork WorkOfStep(const PipelineStep& step, const KernelTimes& times);
 // `forward`: the stage by instruction id of the micro-batch, as
 // StepStages::forward. Errors as MakeStagePrograms.
 absl::StatusOr<StepWork> WorkOfStages(const PipelineStep& step,
-                                      const std::vector<int32_t>& forward,
+                                      const std::vector<StageId>& forward,
                                       int32_t stages, const KernelTimes& times);
 
 }  // namespace meshwright

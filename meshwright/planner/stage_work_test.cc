@@ -47,12 +47,12 @@ class StageWorkTest : public testing::Test {
   // The first layer on stage 0, what follows on stage 1.
   absl::StatusOr<StepWork> Work(const std::string& cluster) {
     const PipelineStep& step = step_;
-    std::vector<int32_t> forward;
+    std::vector<StageId> forward;
     for (const auto& one : step.micro_batch().entry()->instructions()) {
       const bool is_first = one->name == "g" || one->name == "y";
       forward.push_back(!step.forward[one->id] || one->operands.empty()
                             ? kNoStage
-                            : (is_first ? 0 : 1));
+                            : StageId(is_first ? 0 : 1));
     }
     const Cluster devices =
         ParseClusterSpec(cluster, {.cores = 1, .memory_bytes = 1 << 30})

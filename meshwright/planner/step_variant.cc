@@ -24,7 +24,7 @@ std::shared_ptr<const StepVariant> ModelOf(PlannedStep step, int64_t count,
   variant->model =
       ModelStep(variant->step.module(), context.style,
                 variant->pins.has_value() ? &*variant->pins : nullptr);
-  for (int32_t group = 0; group < variant->model.alike.count(); ++group) {
+  for (GroupId group{0}; group < variant->model.groups.count(); ++group) {
     variant->flops +=
         variant->model.weights[group] * variant->model.work[group].flops;
   }

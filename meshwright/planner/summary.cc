@@ -40,14 +40,14 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
   std::vector<double> weights(count, 0);
   std::vector<double> batch(count, 0);
   double all = 0;
-  for (int32_t g = 0; g < model.alike.count(); ++g) {
+  for (GroupId g{0}; g < model.groups.count(); ++g) {
     if (model.kinds[g] == StateKind::kNone) continue;
-    const OpId op = model.alike.members[g][0];
+    const OpId op = model.groups.members[g][0];
     const Sharding sharding = ResultSharding(
         assignment.rules[op], assignment.strategies[op], 0, mesh);
     const double bytes = static_cast<double>(ByteSize(
                              *model.values[model.group_values[g][0]].shape)) *
-                         static_cast<double>(model.alike.members[g].size());
+                         static_cast<double>(model.groups.members[g].size());
     if (model.kinds[g] == StateKind::kWeight) all += bytes;
     for (size_t i = 0; i < count; ++i) {
       if ((SplitAxes(sharding).Bits() &

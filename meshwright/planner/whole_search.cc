@@ -71,7 +71,7 @@ absl::Status WholeSearch::TrySmaller(const StepVariant& than) {
   return TryCounts(counts, recompute, meshes_, 0);
 }
 
-absl::Status WholeSearch::WhyNotCut() {
+absl::Status WholeSearch::WhyNotSplit() {
   for (int64_t count = 2; count <= batch_; ++count) {
     if (batch_ % count == 0) return Variant(count).status();
   }
@@ -111,7 +111,7 @@ bool WholeSearch::MemoryCosts() {
     const absl::StatusOr<PlanCandidate> found = search_.Sketch(
         *Variant(1),
         SettingOf(**Variant(1), best.setting().mesh, request_.expert), kNoLimit,
-        best.plan().placements);
+        best.plan().axis_places);
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
   return best.seconds() >
@@ -209,7 +209,7 @@ absl::StatusOr<PlanCandidate> WholeSearch::SketchOn(
   if (request_.expert == Expert::kAuto) {
     absl::StatusOr<PlanCandidate> start = search_.Sketch(
         variant, SettingOf(*variant, mesh, Expert::kDp), kNoLimit, {});
-    if (start.ok()) warm_start = std::move(start->plan().placements);
+    if (start.ok()) warm_start = std::move(start->plan().axis_places);
   }
   return search_.Sketch(variant, SettingOf(*variant, mesh, request_.expert),
                         task_.memory_bytes, warm_start);
@@ -227,7 +227,7 @@ void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
     alternative.seconds = found->seconds();
     alternative.bound = (1 - found->gap()) * found->seconds();
     if (warm_start_.empty() || found->seconds() <= SecondsOf(found_)) {
-      warm_start_ = found->plan().placements;
+      warm_start_ = found->plan().axis_places;
     }
     times_.push_back({found->setting(), found->seconds()});
     if (found_.empty()) effort_ = &task_.EffortFor(variant);

@@ -50,8 +50,8 @@ class WholeSearch {
   // so.
   bool IsOutOfTime();
 
-  // Why the step cannot be cut into any micro-batches; OK if it can.
-  absl::Status WhyNotCut();
+  // Why the step cannot be split into any micro-batches; OK if it can.
+  absl::Status WhyNotSplit();
 
   const std::vector<Mesh>& meshes() const { return meshes_; }
   // Micro-batch counts to try, ascending.

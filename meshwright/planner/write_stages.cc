@@ -97,7 +97,7 @@ class Layouts {
       first_device_.push_back(next);
       next += meshes_[layout]->device_count();
     }
-    for (int32_t stage = 0; stage < candidate.stages; ++stage) {
+    for (StageId stage{0}; stage < candidate.stages; ++stage) {
       of_stage_.push_back(candidate.layout_of_rank[stage % candidate.ranks()]);
     }
   }
@@ -341,7 +341,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   plan.collectives = CollectivesOf(staged, layout, splits);
   std::vector<double> counted(candidate.stages, 0);
   for (size_t i = 0; i < seconds.size(); ++i) {
-    const int32_t stage = assigned.forward[i];
+    const StageId stage = assigned.forward[i];
     if (stage >= 0) counted[stage] += seconds[i] / capacity[stage];
   }
   return WrittenStages{std::move(plan), std::move(assigned.forward),

@@ -55,7 +55,7 @@ double QuickestSeconds(const std::vector<StageCandidate>& staged);
 struct WrittenStages {
   Plan plan;
   // By instruction of a micro-batch: its stage if it is forward, otherwise -1.
-  std::vector<int32_t> forward;
+  std::vector<StageId> forward;
   // By stage: seconds of forward instructions on its devices, as counted.
   std::vector<double> counted;
   std::vector<int64_t> held;  // By stage: bytes, as StageGraph counts.

@@ -15,9 +15,9 @@
 namespace meshwright {
 namespace {
 
-class Cutter {
+class Segmenter {
  public:
-  Cutter(const Computation& entry, const ModuleRoles& roles)
+  Segmenter(const Computation& entry, const ModuleRoles& roles)
       : entry_(entry), roles_(roles), users_(Users(entry)) {}
 
   ForwardSegments Run() && {
@@ -27,11 +27,11 @@ class Cutter {
     MarkOfWeights();
     Order();
     Measure();
-    ChooseCuts();
+    ChooseEnds();
     size_t next = 0;
     int32_t segment = 0;
     for (int32_t at = 0; at < std::ssize(order_); ++at) {
-      for (; next < cuts_.size() && cuts_[next] < at; ++next) ++segment;
+      for (; next < ends_.size() && ends_[next] < at; ++next) ++segment;
       segments.segment_of[order_[at]] = segment;
     }
     segments.count = segment + 1;
@@ -108,7 +108,7 @@ class Cutter {
       if (!value.shape.IsArray() || !IsRematerializable(value)) continue;
       const bool is_element = value.opcode == Opcode::kGetTupleElement;
       const Instruction& maker = is_element ? *value.operands[0] : value;
-      // Inputs and what cannot be rematerialised are kept wherever the cuts
+      // Inputs and what cannot be rematerialised are kept wherever the ends
       // are.
       if (!IsRematerializable(maker)) continue;
       const double bytes = static_cast<double>(ByteSize(value.shape));
@@ -134,7 +134,7 @@ class Cutter {
 
   int32_t gaps() const { return static_cast<int32_t>(contractions_.size()); }
 
-  // The best position between contraction `gap` and the one before it; cuts
+  // The best position between contraction `gap` and the one before it; ends
   // come after what is in that position. -1 if there is none.
   int32_t PlaceIn(int32_t gap) const {
     const int32_t begin = gap == 0 ? 0 : index_[contractions_[gap - 1]];
@@ -145,29 +145,29 @@ class Cutter {
     return best;
   }
 
-  void ChooseCuts() {
+  void ChooseEnds() {
     places_.resize(gaps());
     for (int32_t gap = 0; gap < gaps(); ++gap) places_[gap] = PlaceIn(gap);
-    std::vector<bool> is_cut(gaps(), false);
-    CutRepeats(is_cut);
+    std::vector<bool> is_end(gaps(), false);
+    EndRepeats(is_end);
     double largest = 0;  // Among the copies of a repeated layer.
     int32_t before = -1;
     for (int32_t gap = 0; gap < gaps(); ++gap) {
-      if (!is_cut[gap]) continue;
+      if (!is_end[gap]) continue;
       if (before >= 0) {
         largest = std::max(largest, ReadBetween(places_[before], gap));
       }
       before = gap;
     }
-    CutTheRest(largest, is_cut);
+    DivideTheRest(largest, is_end);
     for (int32_t gap = 0; gap < gaps(); ++gap) {
-      if (is_cut[gap]) cuts_.push_back(places_[gap]);
+      if (is_end[gap]) ends_.push_back(places_[gap]);
     }
   }
 
-  // Cuts once per copy, between the two contractions where the fewest bytes
+  // An end for each copy, between the two contractions where the fewest bytes
   // cross.
-  void CutRepeats(std::vector<bool>& is_cut) const {
+  void EndRepeats(std::vector<bool>& is_end) const {
     std::vector<uint64_t> fingerprints;
     for (const int32_t id : contractions_) {
       fingerprints.push_back(ContractionFingerprint(*entry_.instruction(id)));
@@ -189,7 +189,7 @@ class Cutter {
       }
       for (int64_t gap = repeat.begin + best;
            gap < gaps() && gap <= repeat.end(); gap += repeat.period) {
-        is_cut[gap] = places_[gap] >= 0;
+        is_end[gap] = places_[gap] >= 0;
       }
     }
   }
@@ -202,22 +202,22 @@ class Cutter {
     return read_[to] - read_[static_cast<size_t>(from + 1)];
   }
 
-  // Cuts stretches without cuts, so that no segment is larger than `limit`; 0:
-  // the best limit.
-  void CutTheRest(double limit, std::vector<bool>& is_cut) const {
+  // Divides stretches without ends, so that no segment is larger than `limit`;
+  // 0: the best limit.
+  void DivideTheRest(double limit, std::vector<bool>& is_end) const {
     // The gap at which a stretch starts; -1: the first one.
     int32_t begin = -1;
     for (int32_t end = 0; end <= gaps(); ++end) {
-      if (end < gaps() && !is_cut[end]) continue;
+      if (end < gaps() && !is_end[end]) continue;
       std::vector<int32_t> best;
       double least = std::numeric_limits<double>::infinity();
       const double whole = ReadBetween(begin < 0 ? -1 : places_[begin], end);
       const auto attempt = [&](double most) {
         double cost = 0;
-        std::vector<int32_t> cuts = CutStretch(begin, end, most, cost);
+        std::vector<int32_t> ends = EndsInStretch(begin, end, most, cost);
         if (cost < least) {
           least = cost;
-          best = std::move(cuts);
+          best = std::move(ends);
         }
       };
       if (limit > 0) {
@@ -225,17 +225,17 @@ class Cutter {
       } else {
         for (const int parts : kRematPolicy.parts) attempt(whole / parts);
       }
-      for (const int32_t gap : best) is_cut[gap] = true;
+      for (const int32_t gap : best) is_end[gap] = true;
       begin = end;
     }
   }
 
-  // The cuts in the gaps between `begin` and `end` across which the fewest
+  // The ends in the gaps between `begin` and `end` across which the fewest
   // bytes pass, such that the backward pass reads at most `limit` of a segment
   // (unless one contraction alone has more). `cost`: those bytes, and the most
   // read of a segment.
-  std::vector<int32_t> CutStretch(int32_t begin, int32_t end, double limit,
-                                  double& cost) const {
+  std::vector<int32_t> EndsInStretch(int32_t begin, int32_t end, double limit,
+                                     double& cost) const {
     std::vector<int32_t> gaps_of = {begin};
     for (int32_t gap = begin + 1; gap < end; ++gap) {
       if (places_[gap] >= 0) gaps_of.push_back(gap);
@@ -260,14 +260,14 @@ class Cutter {
         }
       }
     }
-    std::vector<int32_t> cuts;
+    std::vector<int32_t> ends;
     double most = 0;
     for (int32_t i = count - 1; i > 0; i = from[i]) {
       most = std::max(most, ReadBetween(place(from[i]), gaps_of[i]));
-      if (from[i] > 0) cuts.push_back(gaps_of[from[i]]);
+      if (from[i] > 0) ends.push_back(gaps_of[from[i]]);
     }
     cost = best[count - 1] + most;
-    return cuts;
+    return ends;
   }
 
   const Computation& entry_;
@@ -281,13 +281,13 @@ class Cutter {
   std::vector<double> passing_;        // By place: bytes that pass it.
   std::vector<double> read_;           // By place: bytes before it.
   std::vector<int32_t> places_;        // By gap, before a contraction.
-  std::vector<int32_t> cuts_;          // Places, ascending.
+  std::vector<int32_t> ends_;          // Places, ascending.
 };
 
 }  // namespace
 
-ForwardSegments CutForward(const Module& module, const ModuleRoles& roles) {
-  return Cutter(*module.entry(), roles).Run();
+ForwardSegments SegmentForward(const Module& module, const ModuleRoles& roles) {
+  return Segmenter(*module.entry(), roles).Run();
 }
 
 }  // namespace meshwright

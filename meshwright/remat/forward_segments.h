@@ -3,10 +3,10 @@
 //
 //   gpt, 12 layers:   0 embedding | 1 layer | ... | 12 layer | 13 head, loss
 //
-// Repeated layers are segments. What does not repeat is cut where few bytes
-// pass from one side to the other, such that what is kept at the cuts plus what
-// lives inside of the largest segment is least. The backward pass starts from
-// the last segment.
+// Repeated layers are segments. What does not repeat is divided where few bytes
+// pass from one side to the other, such that what is kept at their ends plus
+// what lives inside of the largest segment is least. The backward pass starts
+// from the last segment.
 #ifndef MESHWRIGHT_REMAT_FORWARD_SEGMENTS_H_
 #define MESHWRIGHT_REMAT_FORWARD_SEGMENTS_H_
 
@@ -37,7 +37,7 @@ struct ForwardSegments {
 // last contraction of that: front ends compute some inputs of the backward pass
 // early. Deterministic; near linear if layers repeat, else quadratic in the
 // number of contractions. Requires: `module` passed Verify; `roles` are its.
-ForwardSegments CutForward(const Module& module, const ModuleRoles& roles);
+ForwardSegments SegmentForward(const Module& module, const ModuleRoles& roles);
 
 }  // namespace meshwright
 

@@ -303,7 +303,7 @@ absl::StatusOr<Module> RecomputeForward(const Module& module,
   Module result = InlineCalls(module);
   int64_t count = RecomputeLoops(result, light).count;
   result.Finish();
-  const ForwardSegments segments = CutForward(result, AnalyzeRoles(result));
+  const ForwardSegments segments = SegmentForward(result, AnalyzeRoles(result));
   if (segments.count > 1) count += Recomputer(result, segments, light).Run();
   if (count == 0) {
     return absl::FailedPreconditionError(

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, RecomputeTest,
 // Two layers of six contractions; what the last one gives is not needed.
 TEST(Recompute, RepeatedLayersAreSegments) {
   const Module step = ReadTinyInline("gpt");
-  const ForwardSegments segments = CutForward(step, AnalyzeRoles(step));
+  const ForwardSegments segments = SegmentForward(step, AnalyzeRoles(step));
   std::map<int32_t, int64_t> contractions;
   for (const auto& instruction : step.entry()->instructions()) {
     if (instruction->opcode != Opcode::kDot) continue;

@@ -1,4 +1,4 @@
-// What is rematerialised and where steps are cut for it: every threshold, with
+// What is rematerialised and where segments begin: every threshold, with
 // its reason. Not a part of the planner's policy: a plan says "full", and these
 // values say which step that is, when the plan is made and whenever it is
 // loaded. A change of one makes plans with rematerialisation refused.
@@ -24,9 +24,6 @@ struct RematPolicy {
   // With more contractions than this that do not repeat, no optimal cut is
   // searched for; the search is quadratic in them.
   int32_t most_gaps = 4000;
-  // Relative to a stage's work: how far from its position a boundary inside a
-  // loop may be, and the least work of a loop that is split at all.
-  double boundary_tolerance = 0.05;
 };
 inline constexpr RematPolicy kRematPolicy;
 

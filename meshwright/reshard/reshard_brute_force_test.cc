@@ -163,7 +163,7 @@ class BruteForce {
     Permute(state, 0, axes_, next);
   }
 
-  // All placements with the same tiles from dimension `dim` on.
+  // All arrangements with the same tiles from dimension `dim` on.
   void Permute(const State& from, size_t dim, const std::set<AxisId>& left,
                State& next) {
     const bool last = dim == dimensions_.size();
@@ -204,7 +204,7 @@ std::set<AxisId> Used(const State& a, const State& b) {
   return used;
 }
 
-// Any placement of some of the axes.
+// Any arrangement of some of the axes.
 Sharding RandomState(const Mesh& mesh, const std::vector<int64_t>& dimensions,
                      bool pending, std::mt19937_64& random) {
   Sharding sharding = Sharding::Replicated(dimensions);

@@ -16,7 +16,7 @@ bool IsActive(const SearchSlot& slot, uint32_t switched) {
   return slot.view < 0 || ((switched >> slot.view & 1) != 0) == slot.after;
 }
 
-// Collects transfers out of one placement.
+// Collects transfers out of one arrangement.
 class Collector {
  public:
   Collector(const SearchProblem& problem, const BlockLists& lists,

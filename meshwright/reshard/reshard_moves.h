@@ -1,5 +1,5 @@
-// Placements of blocks of axes, and the moves between them: the state space of
-// the search for reshard paths.
+// Arrangements of blocks of axes, and the moves between them: the state space
+// of the search for reshard paths.
 //
 // A block is a run of mesh axes that moves as one. It is either in a slot (it
 // splits a digit of a dimension), or pending (the value is a partial sum over
@@ -121,7 +121,7 @@ struct Transfer {
   int64_t size = 1;  // Product of the block sizes.
 };
 
-// Appends the transfers from a placement that may be useful on the way from
+// Appends the transfers from an arrangement that may be useful on the way from
 // problem.from to problem.to; if `backward`, those that undo a useful move. If
 // `direct`, only those that put blocks into their final slot, or into none.
 void AppendTransfers(const SearchProblem& problem, const BlockLists& lists,

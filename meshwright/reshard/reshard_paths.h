@@ -1,4 +1,4 @@
-// The cheapest reshard paths between two placements, for tensors of any size.
+// The cheapest reshard paths between two arrangements, for tensors of any size.
 //
 // The price of a sequence of moves is a latency for each collective plus a
 // price per byte. Small tensors need few collectives, large ones few bytes:

@@ -42,8 +42,8 @@ class ReshardProblem {
   const SearchProblem& search() const { return search_; }
   // The axes of a block.
   const AxisList& block(int index) const { return blocks_[index]; }
-  // The sharding of the digits in a placement. Each digit is a dimension of its
-  // own here; none is uneven or strided unless it does not change.
+  // The sharding of the digits in an arrangement. Each digit is a dimension of
+  // its own here; none is uneven or strided unless it does not change.
   Sharding DigitSharding(const BlockPlaces& places) const;
   // The dimension of DigitSharding that corresponds to slot `slot`.
   int DimensionOf(int slot, const BlockPlaces& places) const;

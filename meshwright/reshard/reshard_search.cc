@@ -8,7 +8,8 @@
 namespace meshwright {
 namespace {
 
-// Placements explored in either direction; then the best path so far is taken.
+// Arrangements explored in either direction; then the best path so far is
+// taken.
 constexpr size_t kMaxNodes = 200;
 
 // Relative; a smaller improvement is none.
@@ -164,12 +165,12 @@ void ReshardSearch::Join(Front& front, int32_t node, const Front& other) {
            /*permutes=*/false);
   }
   const Signature signature = SignatureOf(here.places);
-  if (const auto alike = other.nearest.find(signature);
-      alike != other.nearest.end()) {
-    accept(here.distance + other.nodes[alike->second].distance +
+  if (const auto same_signature = other.nearest.find(signature);
+      same_signature != other.nearest.end()) {
+    accept(here.distance + other.nodes[same_signature->second].distance +
                MovePrice(prices_, MoveKind::kPermute, AllAxes(*problem_), 1,
                          here.bytes, here.bytes),
-           alike->second, /*permutes=*/true);
+           same_signature->second, /*permutes=*/true);
   }
   // Nodes settle in the order of a bound, not of the distance.
   const auto [entry, inserted] = front.nearest.emplace(signature, node);

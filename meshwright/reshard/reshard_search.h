@@ -1,9 +1,9 @@
-// Finds the cheapest sequence of moves between two placements of blocks of
+// Finds the cheapest sequence of moves between two arrangements of blocks of
 // axes.
 //
 // Bidirectional Dijkstra with lower bounds: forward from the source and
 // backward from the target, joined where a permute (or nothing) leads from one
-// placement to the other. One permute is enough: it can rename all axes at
+// arrangement to the other. One permute is enough: it can rename all axes at
 // once, and the moves behind it use the names of the target.
 #ifndef MESHWRIGHT_RESHARD_RESHARD_SEARCH_H_
 #define MESHWRIGHT_RESHARD_RESHARD_SEARCH_H_
@@ -32,7 +32,7 @@ class ReshardSearch {
 
  private:
   // Tiles of each slot, of pending, and the switched views: a permute leads
-  // from any placement to any other with the same signature.
+  // from any arrangement to any other with the same signature.
   using Signature = absl::InlinedVector<int64_t, 8>;
   struct Node {
     BlockPlaces places;
@@ -56,7 +56,7 @@ class ReshardSearch {
   bool Explore(bool direct);
   void Start(Front& front, const BlockPlaces& places, double bytes);
   void Expand(Front& front, int32_t node);
-  // Offers the placement that a transfer or a switch makes of the parent's.
+  // Offers the arrangement that a transfer or a switch makes of the parent's.
   void OfferTransfer(Front& front, int32_t parent, const Transfer& transfer,
                      const BlockLists& lists);
   void OfferSwitch(Front& front, int32_t parent, int view);
@@ -71,7 +71,7 @@ class ReshardSearch {
   void Settle(Front& front, int32_t node, const Front& other);
   void Join(Front& front, int32_t node, const Front& other);
   double Top(Front& front) const;
-  // A lower bound on the remaining cost from a placement or, if backward, to
+  // A lower bound on the remaining cost from an arrangement or, if backward, to
   // it.
   double AtLeast(const Front& front, const BlockPlaces& places,
                  double bytes) const;

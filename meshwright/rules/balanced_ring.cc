@@ -53,7 +53,7 @@ class FoldedRing {
 
   // Early queries on early keys if they come before, late ones on late ones
   // otherwise.
-  std::vector<Instruction*> CallAlike() {
+  std::vector<Instruction*> CallSameSide() {
     std::vector<Instruction*> chosen;
     for (const Halves& half : halves_) {
       Instruction* is_early =
@@ -66,8 +66,8 @@ class FoldedRing {
   Instruction* before() const { return before_; }
   Instruction* behind() const { return behind_; }
 
-  // Adds what CallAlike made.
-  void AddAlike(Instruction* part, Halves& sums) {
+  // Adds what CallSameSide made.
+  void AddSameSide(Instruction* part, Halves& sums) {
     part = builder_.Convert(kRingType, part);
     AddTo(sums.early, ValueIf(before_, part, 0, builder_));
     AddTo(sums.late, ValueIf(behind_, part, 0, builder_));
@@ -168,9 +168,9 @@ std::vector<Instruction*> BalancedForward(const LocalOp& op,
   for (int64_t step = 1; step < folded.steps(); ++step) {
     folded.Pass(step);
     join(late, folded.CallCrosswise(), nullptr);
-    const std::vector<Instruction*> alike = folded.CallAlike();
-    join(early, alike, folded.before());
-    join(late, alike, folded.behind());
+    const std::vector<Instruction*> same = folded.CallSameSide();
+    join(early, same, folded.before());
+    join(late, same, folded.behind());
   }
   const Halves output{.early = early.output, .late = late.output};
   const Halves sum{.early = early.sum, .late = late.sum};
@@ -189,13 +189,13 @@ std::vector<Instruction*> BalancedBackward(const LocalOp& op,
   for (int64_t step = 1; step < folded.steps(); ++step) {
     folded.Pass(step);
     const std::vector<Instruction*> crosswise = folded.CallCrosswise();
-    const std::vector<Instruction*> alike = folded.CallAlike();
+    const std::vector<Instruction*> same = folded.CallSameSide();
     folded.AddTo(queries.late, crosswise[0]);
-    folded.AddAlike(alike[0], queries);
+    folded.AddSameSide(same[0], queries);
     for (size_t i = 0; i < 2; ++i) {
       folded.PassHalves(keys[i]);
       folded.AddTo(keys[i].early, crosswise[i + 1]);
-      folded.AddAlike(alike[i + 1], keys[i]);
+      folded.AddSameSide(same[i + 1], keys[i]);
     }
   }
   std::vector<Instruction*> results = {

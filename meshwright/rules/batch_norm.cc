@@ -143,7 +143,7 @@ std::optional<Rule> BatchNormFactors(const Instruction& instruction) {
   const std::vector<int64_t>& dimensions =
       instruction.operand_shape(0).dimensions;
   const int64_t feature = instruction.attributes->feature_index;
-  Rule rule = AlikeRule(dimensions, 0);
+  Rule rule = PointwiseRule(dimensions, 0);
   for (Factor& factor : rule.factors) factor.may_divide = false;
   const TensorFactors tensor = rule.results[0];
   const TensorFactors vector = {tensor[feature]};

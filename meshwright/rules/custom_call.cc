@@ -25,7 +25,7 @@ namespace {
 enum class Target {
   kUnknown,
   kIdentity,       // A hint to a compiler that partitions; dropped.
-  kElementwise,    // All operands and results alike.
+  kElementwise,    // All operands and results of the same dimensions.
   kTopK,           // As the opcode; k is the result's size.
   kFixedTopK,      // k is also in the configuration.
   kPartialReduce,  // (arrays..., starts...) reduced along one dimension.
@@ -92,7 +92,7 @@ std::optional<Rule> BroughtRule(const Instruction& instruction) {
   return *std::move(rule);
 }
 
-std::optional<Rule> AllAlike(const Instruction& instruction) {
+std::optional<Rule> PointwiseRuleOf(const Instruction& instruction) {
   const std::vector<const Shape*> results = Leaves(instruction.shape);
   if (results.empty() || instruction.operands.empty()) return std::nullopt;
   const std::vector<int64_t>& dimensions = results[0]->dimensions;
@@ -106,9 +106,9 @@ std::optional<Rule> AllAlike(const Instruction& instruction) {
       return std::nullopt;
     }
   }
-  return AlikeRule(dimensions,
-                   static_cast<int32_t>(instruction.operands.size()),
-                   static_cast<int32_t>(results.size()));
+  return PointwiseRule(dimensions,
+                       static_cast<int32_t>(instruction.operands.size()),
+                       static_cast<int32_t>(results.size()));
 }
 
 // The number behind "key": in a JSON object.
@@ -142,8 +142,8 @@ std::optional<Rule> PartialReduceFactors(const Instruction& instruction) {
   if (!input.IsArray() || *reduced < 0 || *reduced >= input.rank()) {
     return std::nullopt;
   }
-  Rule rule = AlikeRule(input.dimensions, static_cast<int32_t>(arrays),
-                        static_cast<int32_t>(arrays));
+  Rule rule = PointwiseRule(input.dimensions, static_cast<int32_t>(arrays),
+                            static_cast<int32_t>(arrays));
   rule.factors[*reduced] = {.size = input.dimensions[*reduced],
                             .kind = FactorKind::kWhole};
   for (size_t i = 0; i < arrays; ++i) {
@@ -199,14 +199,14 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
       rule = ScaledDotFactors(instruction);
       break;
     case Target::kIdentity:
-      rule = AllAlike(instruction);
+      rule = PointwiseRuleOf(instruction);
       if (instruction.operands.size() != 1 || !instruction.shape.IsArray()) {
         return std::nullopt;
       }
       if (rule.has_value()) rule->linear = {{std::nullopt, {0}}};
       break;
     case Target::kElementwise:
-      rule = AllAlike(instruction);
+      rule = PointwiseRuleOf(instruction);
       break;
     case Target::kTopK:
       rule = TopKFactors(instruction);

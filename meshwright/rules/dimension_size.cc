@@ -8,7 +8,7 @@ std::optional<Rule> GetDimensionSizeFactors(const Instruction& instruction) {
     return std::nullopt;
   }
   // Nothing is exchanged: every device knows the answer.
-  Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, 1, 0);
+  Rule rule = PointwiseRule(instruction.operand_shape(0).dimensions, 1, 0);
   for (Factor& factor : rule.factors) factor.kind = FactorKind::kExchanged;
   rule.results.emplace_back();
   return rule;

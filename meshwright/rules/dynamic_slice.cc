@@ -119,7 +119,7 @@ Instruction* Shifted(Instruction* value, int64_t dimension, Instruction* shift,
 
 std::optional<Rule> DynamicSliceFactors(const Instruction& instruction) {
   if (!HasScalarStarts(instruction, 1)) return std::nullopt;
-  Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, 1, 1);
+  Rule rule = PointwiseRule(instruction.operand_shape(0).dimensions, 1, 1);
   const ElementType type = instruction.shape.element_type;
   for (int64_t i = 0; i < instruction.shape.rank(); ++i) {
     const int64_t size = instruction.shape.dimensions[i];
@@ -147,7 +147,7 @@ LocalValues LowerDynamicSlice(const LocalOp& op, LocalBuilder& builder) {
 
 std::optional<Rule> DynamicUpdateSliceFactors(const Instruction& instruction) {
   if (!HasScalarStarts(instruction, 2)) return std::nullopt;
-  Rule rule = AlikeRule(instruction.shape.dimensions, 2, 1);
+  Rule rule = PointwiseRule(instruction.shape.dimensions, 2, 1);
   const Shape& update = instruction.operand_shape(1);
   for (int64_t i = 0; i < update.rank(); ++i) {
     if (update.dimensions[i] == instruction.shape.dimensions[i]) continue;

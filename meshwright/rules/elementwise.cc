@@ -64,8 +64,8 @@ std::vector<Linear> LinearOf(const Instruction& instruction) {
 std::optional<Rule> ElementwiseFactors(const Instruction& instruction) {
   const std::vector<int64_t>& dimensions = instruction.shape.dimensions;
   if (!instruction.shape.IsArray()) return std::nullopt;
-  Rule rule =
-      AlikeRule(dimensions, static_cast<int32_t>(instruction.operands.size()));
+  Rule rule = PointwiseRule(dimensions,
+                            static_cast<int32_t>(instruction.operands.size()));
   for (size_t i = 0; i < instruction.operands.size(); ++i) {
     const Shape& shape = instruction.operand_shape(i);
     if (!shape.IsArray()) return std::nullopt;

@@ -298,7 +298,7 @@ class Assembly {
           segment.size, Match(device, position, segment.start[device], end));
     }
     MW_CHECK(segment.size > 0);
-    MakeAlike(position, settled, segment);
+    ShareStart(position, settled, segment);
     for (size_t device = 0; device < needed_.size(); ++device) {
       MarkFills(device, position, segment);
     }
@@ -306,8 +306,8 @@ class Assembly {
   }
 
   // Takes the first device's start wherever it is as good.
-  void MakeAlike(int64_t position, const std::vector<bool>& settled,
-                 ExchangeSegment& segment) const {
+  void ShareStart(int64_t position, const std::vector<bool>& settled,
+                  ExchangeSegment& segment) const {
     const auto first = std::find(settled.begin(), settled.end(), true);
     if (first == settled.end()) return;
     const int64_t start = segment.start[first - settled.begin()];

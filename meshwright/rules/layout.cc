@@ -56,7 +56,7 @@ class Side {
 
 std::optional<Rule> BroadcastFactors(const Instruction& instruction) {
   const Shape& operand = instruction.operand_shape(0);
-  Rule rule = AlikeRule(instruction.shape.dimensions, 0);
+  Rule rule = PointwiseRule(instruction.shape.dimensions, 0);
   TensorFactors tensor;
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const int64_t target = instruction.attributes->dimensions[i];
@@ -74,7 +74,7 @@ std::optional<Rule> BroadcastFactors(const Instruction& instruction) {
 }
 
 std::optional<Rule> TransposeFactors(const Instruction& instruction) {
-  Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, 1, 0);
+  Rule rule = PointwiseRule(instruction.operand_shape(0).dimensions, 1, 0);
   TensorFactors tensor;
   for (const int64_t from : instruction.attributes->dimensions) {
     tensor.push_back(rule.operands[0][from]);
@@ -128,7 +128,7 @@ std::optional<Rule> BitcastConvertFactors(const Instruction& instruction) {
   const bool widens = from.rank() > to.rank();
   const Shape& longer = widens ? from : to;
   const Shape& shorter = widens ? to : from;
-  Rule rule = AlikeRule(shorter.dimensions, 1, 1);
+  Rule rule = PointwiseRule(shorter.dimensions, 1, 1);
   if (longer.rank() != shorter.rank()) {
     const int32_t extra =
         rule.AddFactor(longer.dimensions.back(), FactorKind::kWhole);

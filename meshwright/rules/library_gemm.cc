@@ -103,8 +103,8 @@ struct GemmFactors {
 GemmFactors AddGemmFactors(const GemmSide& lhs, const GemmSide& rhs,
                            Rule& rule) {
   GemmFactors factors;
-  const bool alike = lhs.Contracted() == rhs.Contracted();
-  const FactorKind kind = alike ? FactorKind::kReduced : FactorKind::kWhole;
+  const bool both = lhs.Contracted() == rhs.Contracted();
+  const FactorKind kind = both ? FactorKind::kReduced : FactorKind::kWhole;
   for (const int side : {0, 1}) {
     const GemmSide& of = side == 0 ? lhs : rhs;
     size_t next = 0;
@@ -113,7 +113,7 @@ GemmFactors AddGemmFactors(const GemmSide& lhs, const GemmSide& rhs,
       if (!of.IsContracted(i)) {
         factor = rule.AddFactor(of.sizes[i]);
         factors.free[side].push_back({factor});
-      } else if (side == 1 && alike) {
+      } else if (side == 1 && both) {
         factor = factors.contracted[next++];
       } else {
         factor = rule.AddFactor(of.sizes[i], kind);

@@ -23,9 +23,10 @@ bool IsRegionCall(const Instruction& instruction, absl::string_view target) {
 }
 
 // Every operand and result leaf with these dimensions, none padded.
-Rule EvenAlikeRule(const Instruction& instruction) {
+Rule EvenPointwiseRule(const Instruction& instruction) {
   const auto count = static_cast<int32_t>(instruction.operands.size());
-  Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, count, count);
+  Rule rule =
+      PointwiseRule(instruction.operand_shape(0).dimensions, count, count);
   for (Factor& factor : rule.factors) factor.may_pad = false;
   return rule;
 }
@@ -117,7 +118,7 @@ std::optional<Rule> RegionCollectiveFactors(const Instruction& instruction) {
       !attributes.dynamic_slice_sizes.empty()) {
     return std::nullopt;
   }
-  Rule rule = EvenAlikeRule(instruction);
+  Rule rule = EvenPointwiseRule(instruction);
   std::vector<int32_t> all(instruction.operands.size());
   std::iota(all.begin(), all.end(), 0);
   Linear linear{std::nullopt, std::move(all)};

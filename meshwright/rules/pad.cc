@@ -184,7 +184,7 @@ std::optional<Rule> PadFactors(const Instruction& instruction) {
 
 std::optional<Rule> ShiftedPadFactors(const Instruction& instruction) {
   const Shape& from = instruction.operand_shape(0);
-  Rule rule = AlikeRule(from.dimensions, 1);
+  Rule rule = PointwiseRule(from.dimensions, 1);
   rule.operands.emplace_back();  // The fill is a scalar.
   bool any = false;
   for (int64_t i = 0; i < from.rank(); ++i) {

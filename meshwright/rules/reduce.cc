@@ -186,7 +186,7 @@ std::optional<Rule> ReduceFactors(const Instruction& instruction) {
   const std::vector<Reduction> reductions = SimpleReductions(instruction);
   const bool pends = LeavesPending(reductions);
   const std::vector<int64_t>& reduced = instruction.attributes->dimensions;
-  Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, inputs, 0);
+  Rule rule = PointwiseRule(instruction.operand_shape(0).dimensions, inputs, 0);
   TensorFactors result;
   for (int64_t i = 0; i < instruction.operand_shape(0).rank(); ++i) {
     const int32_t number = rule.operands[0][i][0];

@@ -65,8 +65,8 @@ int32_t Rule::AddFactor(int64_t size, FactorKind kind) {
   return static_cast<int32_t>(factors.size()) - 1;
 }
 
-Rule AlikeRule(absl::Span<const int64_t> dimensions, int32_t operands,
-               int32_t results) {
+Rule PointwiseRule(absl::Span<const int64_t> dimensions, int32_t operands,
+                   int32_t results) {
   Rule rule;
   TensorFactors tensor;
   tensor.reserve(dimensions.size());

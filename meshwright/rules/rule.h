@@ -118,8 +118,8 @@ Rule FallbackRule(const Instruction& instruction);
 
 // One factor of kind `kind` per dimension, shared by all tensors: `operands`
 // operands and `results` results, all of these dimensions.
-Rule AlikeRule(absl::Span<const int64_t> dimensions, int32_t operands,
-               int32_t results = 1);
+Rule PointwiseRule(absl::Span<const int64_t> dimensions, int32_t operands,
+                   int32_t results = 1);
 
 bool Has(const TensorFactors& tensor, int32_t factor);
 

@@ -203,8 +203,8 @@ std::optional<Rule> ConcatenateFactors(const Instruction& instruction) {
   const int64_t count = static_cast<int64_t>(instruction.operands.size());
   const int64_t part = instruction.operand_shape(0).dimensions[dimension];
   bool equal = true;
-  Rule rule = AlikeRule(instruction.shape.dimensions,
-                        static_cast<int32_t>(instruction.operands.size()));
+  Rule rule = PointwiseRule(instruction.shape.dimensions,
+                            static_cast<int32_t>(instruction.operands.size()));
   const int32_t joined = rule.results[0][dimension][0];
   rule.factors[joined].kind = FactorKind::kWhole;
   rule.linear = {{std::nullopt, {}}};
@@ -228,7 +228,7 @@ std::optional<Rule> ShiftedConcatenateFactors(const Instruction& instruction) {
   const int64_t dimension = instruction.attributes->dimensions[0];
   const int32_t count = static_cast<int32_t>(instruction.operands.size());
   if (count == 1) return std::nullopt;
-  Rule rule = AlikeRule(instruction.shape.dimensions, count);
+  Rule rule = PointwiseRule(instruction.shape.dimensions, count);
   const int32_t joined = rule.results[0][dimension][0];
   rule.factors[joined] = {.size = instruction.shape.dimensions[dimension],
                           .kind = FactorKind::kExchanged,
@@ -268,7 +268,7 @@ LocalValues LowerConcatenate(const LocalOp& op, LocalBuilder& builder) {
 }
 
 std::optional<Rule> ReverseFactors(const Instruction& instruction) {
-  Rule rule = AlikeRule(instruction.shape.dimensions, 1);
+  Rule rule = PointwiseRule(instruction.shape.dimensions, 1);
   for (const int64_t dimension : instruction.attributes->dimensions) {
     rule.factors[rule.results[0][dimension][0]].kind = FactorKind::kExchanged;
   }

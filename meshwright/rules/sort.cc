@@ -54,7 +54,7 @@ std::optional<Rule> SortFactors(const Instruction& instruction) {
   const std::vector<int64_t> dimensions =
       instruction.operand_shape(0).dimensions;
   const int32_t count = static_cast<int32_t>(instruction.operands.size());
-  Rule rule = AlikeRule(dimensions, count, count);
+  Rule rule = PointwiseRule(dimensions, count, count);
   const int64_t sorted = instruction.attributes->dimensions[0];
   rule.factors[sorted] = {.size = dimensions[sorted],
                           .kind = FactorKind::kWhole};
@@ -71,7 +71,7 @@ std::optional<Rule> TopKFactors(const Instruction& instruction) {
     return std::nullopt;
   }
   const int64_t last = input.rank() - 1;
-  Rule rule = AlikeRule(input.dimensions, 1, 2);
+  Rule rule = PointwiseRule(input.dimensions, 1, 2);
   rule.factors[last] = {.size = input.dimensions[last],
                         .kind = FactorKind::kExchanged};
   const int32_t k =

@@ -18,7 +18,7 @@ bool IsSplat(const Literal& literal, size_t element_bytes) {
 
 std::optional<Rule> SourceFactors(const Instruction& instruction) {
   if (!instruction.shape.IsArray()) return std::nullopt;
-  Rule rule = AlikeRule(instruction.shape.dimensions, 0);
+  Rule rule = PointwiseRule(instruction.shape.dimensions, 0);
   for (Factor& factor : rule.factors) factor.may_divide = false;
   rule.cheap_to_repeat = true;
   return rule;

@@ -44,7 +44,7 @@ absl::Status CheckPrograms(const Job& job) {
     }
     for (const StageInput& input : program.inputs) {
       MW_RETURN_IF_ERROR(CheckInput(input, job));
-      const std::pair<int64_t, int32_t> key = {input.index, program.stage};
+      const std::pair<int64_t, StageId> key = {input.index, program.stage};
       const bool is_laid_out = input.kind == StageInput::Kind::kMicroBatch ||
                                (input.kind == StageInput::Kind::kParameter
                                     ? job.layout.parameters.contains(key)
@@ -59,7 +59,7 @@ absl::Status CheckPrograms(const Job& job) {
   }
   for (const StageValue& value : step.values) {
     if (!IsIndex(value.program, step.programs)) return Wrong("value");
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (!IsIndex(user, step.programs)) return Wrong("user");
     }
     if (value.accumulator.has_value() &&

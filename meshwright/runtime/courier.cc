@@ -19,8 +19,8 @@ Routes RoutesOf(const Job& job) {
   Routes routes;
   const StagedStep& step = job.step;
   const StagedLayout& layout = job.layout;
-  const auto add = [&](Kind kind, const Sharding& here, int32_t from,
-                       const Sharding& there, int32_t to, int64_t index,
+  const auto add = [&](Kind kind, const Sharding& here, StageId from,
+                       const Sharding& there, StageId to, int64_t index,
                        const Shape& shape) {
     const ParcelKey key{.kind = kind, .index = index, .stage = to};
     if (routes.contains(key)) return;
@@ -32,15 +32,15 @@ Routes RoutesOf(const Job& job) {
         .from = from};
   };
   const auto send = [&](Kind kind, const StageShardings& shardings,
-                        const Shape& shape, int64_t index, int32_t from,
-                        int32_t to) {
+                        const Shape& shape, int64_t index, StageId from,
+                        StageId to) {
     if (from == to) return;
     add(kind, shardings.at({index, from}), from, shardings.at({index, to}), to,
         index, shape);
   };
   for (size_t i = 0; i < step.values.size(); ++i) {
     const StageValue& value = step.values[i];
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       send(Kind::kValue, layout.values, value.shape, static_cast<int64_t>(i),
            step.programs[value.program].stage, step.programs[user].stage);
     }
@@ -72,7 +72,7 @@ const Route& Courier::RouteOf(ParcelKey key) const {
   return means_.routes->at(key);
 }
 
-DeviceAt Courier::SourceOf(const Route& route, int32_t stage, int32_t round,
+DeviceAt Courier::SourceOf(const Route& route, StageId stage, int32_t round,
                            const Tile& tile) const {
   return (*means_.devices)[round == 0 ? route.from : stage][tile.from];
 }
@@ -93,7 +93,7 @@ absl::Status Courier::Send(const ParcelKey& key, SharedArray array) {
 }
 
 absl::Status Courier::SendTiles(const ParcelKey& key, const Route& route,
-                                int32_t round, int32_t from,
+                                int32_t round, StageId from,
                                 SharedArray array) {
   const double now = clock_.seconds();
   const OwnDevices& own = (*means_.own)[from];
@@ -119,8 +119,8 @@ absl::Status Courier::SendTiles(const ParcelKey& key, const Route& route,
           means_.shipper->Ship(buffer, array, to.worker, MessageOf(piece)));
       continue;
     }
-    MW_ASSIGN_OR_RETURN(BufferPtr cut, means_.mover->CutOut(buffer, tile));
-    const std::shared_ptr<Buffer> kept = std::move(cut);
+    MW_ASSIGN_OR_RETURN(BufferPtr slice, means_.mover->SliceOut(buffer, tile));
+    const std::shared_ptr<Buffer> kept = std::move(slice);
     MW_RETURN_IF_ERROR(
         means_.shipper->Ship(*kept, kept, to.worker, MessageOf(piece)));
   }

@@ -37,7 +37,7 @@ namespace meshwright {
 struct Route {
   SendList list;
   Shape shape;  // Of the arrays on the target's devices.
-  int32_t from = 0;
+  StageId from;
 };
 // Keyed with micro-batch 0, for all micro-batches.
 using Routes = std::map<ParcelKey, Route>;
@@ -70,7 +70,7 @@ class Courier {
 
   struct Delivery {
     SharedArray array;    // Complete.
-    int32_t from = 0;     // Stage.
+    StageId from;         // Stage.
     double sent_at = 0;   // As far as this worker knows,
     double there_at = 0;  // in seconds since the step began.
     double waited = 0;    // For the wire.
@@ -84,11 +84,11 @@ class Courier {
  private:
   const Route& RouteOf(ParcelKey key) const;
   // The device that a tile is sent from in a round, and to.
-  DeviceAt SourceOf(const Route& route, int32_t stage, int32_t round,
+  DeviceAt SourceOf(const Route& route, StageId stage, int32_t round,
                     const Tile& tile) const;
   MessageKey MessageOf(const PieceKey& key) const;
   absl::Status SendTiles(const ParcelKey& key, const Route& route,
-                         int32_t round, int32_t from, SharedArray array);
+                         int32_t round, StageId from, SharedArray array);
   // The tiles in their places on this worker's devices, over `beneath`.
   absl::StatusOr<OwnArray> Gather(const ParcelKey& key, const Route& route,
                                   int32_t round, const OwnArray* beneath,

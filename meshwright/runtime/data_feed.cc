@@ -112,17 +112,17 @@ absl::Status DataFeed::FindPieces() {
   return absl::OkStatus();
 }
 
-absl::Status DataFeed::FindPieces(int64_t parameter, int32_t stage) {
+absl::Status DataFeed::FindPieces(int64_t parameter, StageId stage) {
   const Job& job = *where_.job;
   const Sharding& sharding = job.layout.parameters.at({parameter, stage});
   const Mesh& mesh = job.layout.meshes[stage];
-  const std::optional<int64_t> cut = job.CutOf(parameter);
-  if (cut.has_value() && *cut != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dataset: parameter ", job.parameters[parameter].name,
-                     ": its batch is dimension ", *cut, ", not the first"));
+  const std::optional<int64_t> batch_dim = job.BatchDimOf(parameter);
+  if (batch_dim.has_value() && *batch_dim != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dataset: parameter ", job.parameters[parameter].name,
+        ": its batch is dimension ", *batch_dim, ", not the first"));
   }
-  const int64_t count = cut.has_value() ? job.step.micro_batches : 1;
+  const int64_t count = batch_dim.has_value() ? job.step.micro_batches : 1;
   const AxisList batch_axes = AxesOf(sharding.dims[0]);
   const AxisList split = SplitAxes(sharding);
   std::vector<std::vector<int64_t>> rows_of_readers(mesh.Size(batch_axes));

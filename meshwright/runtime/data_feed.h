@@ -41,7 +41,7 @@ class DataFeed {
     const std::vector<OwnDevices>* own = nullptr;  // By stage.
   };
   // By parameter and stage: one array, or one for each micro-batch.
-  using Batch = std::map<std::pair<int64_t, int32_t>, std::vector<SharedArray>>;
+  using Batch = std::map<std::pair<int64_t, StageId>, std::vector<SharedArray>>;
 
   // Opens the files and reads the first batch. kInvalidArgument, in one line,
   // if something is wrong with them.
@@ -57,7 +57,7 @@ class DataFeed {
   // Rows of a parameter for devices that hold the same ones.
   struct Piece {
     int64_t parameter = 0;
-    int32_t stage = 0;
+    StageId stage;
     int64_t micro_batch = 0;
     std::vector<int64_t> rows;     // Of the batch; -1: padding.
     std::vector<int64_t> devices;  // Of the stage, on this worker.
@@ -67,7 +67,7 @@ class DataFeed {
       : where_(where), sink_(sink), next_position_(position) {}
 
   absl::Status FindPieces();
-  absl::Status FindPieces(int64_t parameter, int32_t stage);
+  absl::Status FindPieces(int64_t parameter, StageId stage);
   absl::StatusOr<std::shared_ptr<const Batch>> Read(int64_t position);
   void ReadAhead();
 

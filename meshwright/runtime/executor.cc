@@ -80,7 +80,7 @@ void Executor::FindRanks() {
 
 // The devices for which a stage's programs are compiled: all of them if the
 // client knows those of other workers, otherwise the local ones.
-absl::StatusOr<std::vector<int>> Executor::DeviceIds(int32_t stage) const {
+absl::StatusOr<std::vector<int>> Executor::DeviceIds(StageId stage) const {
   const absl::Span<const DevicePlace> all = options_.client->all_devices();
   std::vector<int> ids;
   if (all.size() == options_.client->devices().size()) {
@@ -122,7 +122,7 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
                         ? options_.cache->Compile(client, source, compile)
                         : client.Compile(source, compile);
     if (!compiled.ok()) {
-      return ErrorOf(job(), static_cast<int32_t>(i), compiled.status());
+      return ErrorOf(job(), ProgramId(i), compiled.status());
     }
     made = *std::move(compiled);
   }
@@ -130,7 +130,7 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
 }
 
 absl::Status Executor::UploadNumbers() {
-  for (int32_t stage = 0; stage < job().step.stages; ++stage) {
+  for (StageId stage{0}; stage < job().step.stages; ++stage) {
     std::vector<SharedArray>& numbers = inputs_.numbers.emplace_back();
     for (int64_t t = 0; t < job().step.micro_batches; ++t) {
       const auto number = static_cast<int32_t>(t);
@@ -168,8 +168,8 @@ absl::Status Executor::Set(const ParameterShard& at, const HostArray& shard) {
   if (own.empty()) return absl::OkStatus();
   std::vector<SharedArray>& arrays =
       inputs_.parameters[{at.parameter, at.stage}];
-  const bool is_cut = job().CutOf(at.parameter).has_value();
-  arrays.resize(is_cut ? job().step.micro_batches : 1);
+  const bool is_split = job().BatchDimOf(at.parameter).has_value();
+  arrays.resize(is_split ? job().step.micro_batches : 1);
   SharedArray& array = arrays[at.micro_batch];
   if (array == nullptr) array = std::make_shared<OwnArray>(own.size());
   for (const int64_t position : at.devices) {
@@ -193,8 +193,8 @@ absl::Status Executor::Stage(const ParameterShard& at, const HostArray& shard) {
     if (!buffer.ok()) return staged_.Fail(at.batch, buffer.status());
     made.buffers.emplace_back(index, *std::move(buffer));
   }
-  const bool is_cut = job().CutOf(at.parameter).has_value();
-  made.micro_batches = is_cut ? job().step.micro_batches : 1;
+  const bool is_split = job().BatchDimOf(at.parameter).has_value();
+  made.micro_batches = is_split ? job().step.micro_batches : 1;
   made.devices = own.size();
   staged_.Add(std::move(made));
   return absl::OkStatus();
@@ -316,8 +316,8 @@ absl::StatusOr<std::unique_ptr<RunningStep>> Executor::Start(int64_t number,
   const int64_t shipped = shipper_ != nullptr ? shipper_->bytes() : 0;
   const Timetable& timetable = job().timetable;
   for (const int rank : ranks_) {
-    std::vector<int32_t> stages;
-    for (int32_t stage = 0; stage < job().step.stages; ++stage) {
+    std::vector<StageId> stages;
+    for (StageId stage{0}; stage < job().step.stages; ++stage) {
       if (timetable.rank_of_stage[stage] == rank) stages.push_back(stage);
     }
     step->ranks.push_back(std::make_unique<StagedRank>(
@@ -371,7 +371,7 @@ absl::StatusOr<StepReport> Executor::Finish(RunningStep& step) {
   return report;
 }
 
-int32_t Executor::StageOf(const ShardAt& at) const {
+StageId Executor::StageOf(const ShardAt& at) const {
   return at.kind == ShardAt::Kind::kState ? job().step.homes[at.index]
                                           : job().StageOfOutput(at.index);
 }

@@ -104,7 +104,7 @@ class Executor {
   Executor(Job job, const Options& options);
 
   absl::Status FindDevices();
-  absl::StatusOr<std::vector<int>> DeviceIds(int32_t stage) const;
+  absl::StatusOr<std::vector<int>> DeviceIds(StageId stage) const;
   absl::Status Compile(const std::vector<std::string>& programs);
   absl::Status UploadNumbers();
   void FindRanks();
@@ -117,9 +117,9 @@ class Executor {
                                                      bool is_awaited);
   absl::StatusOr<StepReport> Finish(RunningStep& step);
   // Shares an array of another job with this stage.
-  absl::Status ShareOn(int32_t stage, const Executor& from,
+  absl::Status ShareOn(StageId stage, const Executor& from,
                        const SharedParameter& pair);
-  int32_t StageOf(const ShardAt& at) const;
+  StageId StageOf(const ShardAt& at) const;
   absl::StatusOr<const OwnArray*> ArrayOf(const ShardAt& at) const;
   absl::StatusOr<const Buffer*> BufferOf(const ShardAt& at) const;
 

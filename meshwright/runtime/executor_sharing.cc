@@ -19,7 +19,7 @@ absl::Status Executor::Adopt(Executor& init,
             init.job().StageOfOutput(static_cast<int64_t>(i))) {
       return absl::InvalidArgumentError("the state lives elsewhere");
     }
-    const int32_t home = job().step.homes[parameter];
+    const StageId home = job().step.homes[parameter];
     if (programs_.own[home].empty()) continue;
     const auto found = init.outputs_.find(init.job().step.outputs[i].index);
     if (found == init.outputs_.end()) {
@@ -32,9 +32,9 @@ absl::Status Executor::Adopt(Executor& init,
   return absl::OkStatus();
 }
 
-absl::Status Executor::ShareOn(int32_t stage, const Executor& from,
+absl::Status Executor::ShareOn(StageId stage, const Executor& from,
                                const SharedParameter& pair) {
-  const int32_t home = from.job().step.homes[pair.from];
+  const StageId home = from.job().step.homes[pair.from];
   const OwnDevices& own = programs_.own[stage];
   if (own.empty()) return absl::OkStatus();
   const auto found = from.inputs_.parameters.find({pair.from, home});
@@ -66,10 +66,10 @@ absl::Status Executor::Share(const Executor& from,
   for (const SharedParameter& pair : pairs) {
     if (pair.from < 0 || pair.from >= std::ssize(from.job().parameters) ||
         pair.to < 0 || pair.to >= std::ssize(job().parameters) ||
-        job().CutOf(pair.to).has_value()) {
+        job().BatchDimOf(pair.to).has_value()) {
       return absl::InvalidArgumentError("there are no such parameters");
     }
-    for (int32_t stage = 0; stage < job().step.stages; ++stage) {
+    for (StageId stage{0}; stage < job().step.stages; ++stage) {
       if (!job().layout.parameters.contains({pair.to, stage}) ||
           (job().parameters[pair.to].is_state &&
            stage != job().step.homes[pair.to])) {

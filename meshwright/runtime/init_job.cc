@@ -117,10 +117,10 @@ absl::StatusOr<InitJob> MakeInitJob(const Module& init,
     own.parameters.push_back(
         {.name = roles.parameters[parameter->attributes->parameter_number].name,
          .shape = parameter->shape});
-    own.step.homes.push_back(0);
+    own.step.homes.emplace_back(0);
   }
   std::vector<InitPiece> in_order;
-  for (int32_t stage = 0; stage < job.step.stages; ++stage) {
+  for (StageId stage{0}; stage < job.step.stages; ++stage) {
     std::vector<InitPiece> here;
     for (const InitPiece& piece : pieces) {
       if (job.step.homes[piece.parameter] == stage) here.push_back(piece);
@@ -132,7 +132,7 @@ absl::StatusOr<InitJob> MakeInitJob(const Module& init,
     StageProgram program{.kind = StageProgram::Kind::kApply,
                          .stage = stage,
                          .module = Module(module.name())};
-    const auto number = static_cast<int32_t>(made.programs.size());
+    const ProgramId number(made.programs.size());
     for (const InitPiece& piece : here) {
       const Sharding& sharding =
           job.layout.parameters.at({piece.parameter, stage});

@@ -54,7 +54,7 @@ bool Job::SpansWorkers() const {
 int64_t Job::device_count() const {
   int64_t count = 0;
   std::set<int> counted;
-  for (int32_t stage = 0; stage < step.stages; ++stage) {
+  for (StageId stage{0}; stage < step.stages; ++stage) {
     if (counted.insert(timetable.rank_of_stage[stage]).second) {
       count += layout.meshes[stage].device_count();
     }
@@ -62,7 +62,7 @@ int64_t Job::device_count() const {
   return count;
 }
 
-int32_t Job::StageOfOutput(int64_t index) const {
+StageId Job::StageOfOutput(int64_t index) const {
   const StageInput& output = step.outputs[index];
   return output.kind == StageInput::Kind::kParameter
              ? step.homes[output.index]
@@ -77,12 +77,12 @@ const Sharding& Job::ShardingOfOutput(int64_t index) const {
   return shardings.at({output.index, StageOfOutput(index)});
 }
 
-std::optional<int64_t> Job::CutOf(int64_t parameter) const {
+std::optional<int64_t> Job::BatchDimOf(int64_t parameter) const {
   for (const StageProgram& program : step.programs) {
     for (const StageInput& input : program.inputs) {
       if (input.kind == StageInput::Kind::kParameter &&
-          input.index == parameter && input.cut.has_value()) {
-        return input.cut;
+          input.index == parameter && input.batch_dim.has_value()) {
+        return input.batch_dim;
       }
     }
   }
@@ -154,7 +154,7 @@ absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job) {
   std::vector<std::vector<DeviceAt>> of_rank(job.timetable.ranks());
   auto next = all.begin();
   job.devices.clear();
-  for (int32_t stage = 0; stage < job.step.stages; ++stage) {
+  for (StageId stage{0}; stage < job.step.stages; ++stage) {
     const int64_t count = job.layout.meshes[stage].device_count();
     std::vector<DeviceAt>& own = of_rank[job.timetable.rank_of_stage[stage]];
     if (own.empty()) {
@@ -162,7 +162,7 @@ absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job) {
       next += count;
     } else if (std::ssize(own) != count) {
       return absl::InvalidArgumentError(
-          absl::StrCat("stage ", stage, " has ", count,
+          absl::StrCat("stage ", int{stage}, " has ", count,
                        " devices, others on its rank ", own.size()));
     }
     job.devices.push_back(own);
@@ -170,7 +170,7 @@ absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job) {
   return absl::OkStatus();
 }
 
-absl::Status ErrorOf(const Job& job, int32_t program,
+absl::Status ErrorOf(const Job& job, ProgramId program,
                      const absl::Status& error) {
   if (job.step.programs.size() == 1) return error;
   return Annotate(error, job.step.programs[program].Name());

@@ -53,11 +53,11 @@ struct Job {
   bool SpansWorkers() const;
   int64_t device_count() const;  // Of all ranks.
   // The stage that holds output `index`.
-  int32_t StageOfOutput(int64_t index) const;
+  StageId StageOfOutput(int64_t index) const;
   // The sharding of output `index` there.
   const Sharding& ShardingOfOutput(int64_t index) const;
   // The dimension that is divided among micro-batches.
-  std::optional<int64_t> CutOf(int64_t parameter) const;
+  std::optional<int64_t> BatchDimOf(int64_t parameter) const;
 };
 
 // A job and the modules of its programs, which must outlive it.
@@ -100,7 +100,7 @@ absl::Status CheckJob(const Job& job);
 absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job);
 
 // What went wrong with a program; names the program if the job has several.
-absl::Status ErrorOf(const Job& job, int32_t program,
+absl::Status ErrorOf(const Job& job, ProgramId program,
                      const absl::Status& error);
 
 }  // namespace meshwright

@@ -57,14 +57,14 @@ absl::Status JobRunner::PutWhole(int64_t number, Tensor tensor, int64_t batch) {
     const auto owner = std::make_shared<const Tensor>(std::move(own));
     return Given{.bytes = BytesOf(*owner), .owner = owner};
   };
-  const std::optional<int64_t> cut = job_.CutOf(number);
-  if (cut.value_or(0) == 0) {
+  const std::optional<int64_t> batch_dim = job_.BatchDimOf(number);
+  if (batch_dim.value_or(0) == 0) {
     return PutGiven(number, given(std::move(tensor)), batch);
   }
   const int64_t count = job_.step.micro_batches;
   for (int64_t t = 0; t < count; ++t) {
-    MW_RETURN_IF_ERROR(
-        SendPart(number, t, given(PartOf(tensor, *cut, t, count)), batch));
+    MW_RETURN_IF_ERROR(SendPart(
+        number, t, given(PartOf(tensor, *batch_dim, t, count)), batch));
   }
   return absl::OkStatus();
 }
@@ -118,7 +118,7 @@ absl::Status JobRunner::Put(int64_t number, LentTensor tensor, int64_t batch) {
                            tensor.tensor.type == shape.element_type &&
                            tensor.tensor.dimensions == shape.dimensions &&
                            std::ssize(tensor.bytes) == WholeBytes(shape) &&
-                           job_.CutOf(number).value_or(0) == 0;
+                           job_.BatchDimOf(number).value_or(0) == 0;
   return is_as_given ? PutGiven(number,
                                 {.bytes = tensor.bytes,
                                  .owner = tensor.owner,
@@ -130,7 +130,7 @@ absl::Status JobRunner::Put(int64_t number, LentTensor tensor, int64_t batch) {
 absl::Status JobRunner::PutGiven(int64_t number, const Given& given,
                                  int64_t batch) {
   const size_t count =
-      job_.CutOf(number).has_value() ? job_.step.micro_batches : 1;
+      job_.BatchDimOf(number).has_value() ? job_.step.micro_batches : 1;
   const size_t part = given.bytes.size() / count;
   for (size_t t = 0; t < count; ++t) {
     MW_RETURN_IF_ERROR(SendPart(number, static_cast<int64_t>(t),
@@ -284,7 +284,7 @@ JobRunner::ArrayAt JobRunner::PlaceOf(ShardAt::Kind kind, int64_t index) const {
     return job_.parameters[parameter].shape.element_type;
   };
   if (kind == ShardAt::Kind::kState) {
-    const int32_t stage = job_.step.homes[index];
+    const StageId stage = job_.step.homes[index];
     return {.sharding = &job_.layout.parameters.at({index, stage}),
             .mesh = &job_.layout.meshes[stage],
             .type = type_of(index)};

@@ -26,7 +26,7 @@ namespace meshwright {
 // A shard of a parameter, or of the part of it that a micro-batch gets.
 struct ParameterShard {
   int64_t parameter = 0;
-  int32_t stage = 0;
+  StageId stage;
   int64_t micro_batch = 0;
   // Of the stage's mesh: all that hold the shard.
   std::vector<int64_t> devices;

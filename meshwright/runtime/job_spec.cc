@@ -26,7 +26,7 @@ void Write(const Shape& shape, proto::JobArray* to) {
 void Write(const StageInput& input, proto::JobInput* to) {
   to->set_kind(Narrow<int>(input.kind));
   to->set_index(input.index);
-  if (input.cut.has_value()) to->set_cut(*input.cut);
+  if (input.batch_dim.has_value()) to->set_batch_dim(*input.batch_dim);
 }
 
 void Write(const StageShardings& shardings,
@@ -70,7 +70,7 @@ void WriteStep(const StagedStep& step,
     written->set_name(value.name);
     Write(value.shape, written->mutable_shape());
     written->set_program(value.program);
-    for (const int32_t user : value.users) written->add_users(user);
+    for (const ProgramId user : value.users) written->add_users(user);
     if (value.accumulator.has_value()) {
       written->set_accumulator(*value.accumulator);
     }
@@ -101,7 +101,7 @@ Shape Read(const proto::JobArray& array) {
 StageInput Read(const proto::JobInput& input) {
   StageInput read{.kind = Narrow<StageInput::Kind>(input.kind()),
                   .index = input.index()};
-  if (input.has_cut()) read.cut = input.cut();
+  if (input.has_batch_dim()) read.batch_dim = input.batch_dim();
   return read;
 }
 
@@ -109,7 +109,7 @@ StageShardings Read(
     const google::protobuf::RepeatedPtrField<proto::JobLayout>& layouts) {
   StageShardings shardings;
   for (const proto::JobLayout& layout : layouts) {
-    Sharding& sharding = shardings[{layout.index(), layout.stage()}];
+    Sharding& sharding = shardings[{layout.index(), StageId(layout.stage())}];
     sharding.reduction = Narrow<Reduction>(layout.reduction());
     for (const int32_t axis : layout.pending()) {
       sharding.pending.push_back(Narrow<AxisId>(axis));
@@ -134,7 +134,7 @@ StagedStep ReadStep(const proto::JobSpec& from) {
   for (const proto::JobProgram& program : from.programs()) {
     StageProgram& read = step.programs.emplace_back(
         StageProgram{.kind = Narrow<StageProgram::Kind>(program.kind()),
-                     .stage = program.stage(),
+                     .stage = StageId(program.stage()),
                      .round = program.round(),
                      .module = Module("")});
     for (const proto::JobInput& input : program.inputs()) {
@@ -146,17 +146,17 @@ StagedStep ReadStep(const proto::JobSpec& from) {
     StageValue& read = step.values.emplace_back();
     read.name = value.name();
     read.shape = Read(value.shape());
-    read.program = value.program();
-    read.users.assign(value.users().begin(), value.users().end());
+    read.program = ProgramId(value.program());
+    for (const int32_t user : value.users()) read.users.emplace_back(user);
     if (value.has_accumulator()) read.accumulator = value.accumulator();
   }
   for (const proto::JobAccumulator& accumulator : from.accumulators()) {
     step.accumulators.push_back(
         {.shape = Read(accumulator.shape()),
          .reduction = Narrow<Reduction>(accumulator.reduction()),
-         .stage = accumulator.stage()});
+         .stage = StageId(accumulator.stage())});
   }
-  step.homes.assign(from.homes().begin(), from.homes().end());
+  for (const int32_t home : from.homes()) step.homes.emplace_back(home);
   for (const proto::JobInput& output : from.outputs()) {
     step.outputs.push_back(Read(output));
   }

@@ -32,7 +32,7 @@ JobSpec Spec(const Module& module) {
   split.dims[0][0].axes = mesh.AllSubAxes();
   spec.job = MakeJob(module).value().job;
   spec.job.layout.meshes = {mesh};
-  spec.job.layout.parameters[{1, 0}] = split;
+  spec.job.layout.parameters[{1, StageId(0)}] = split;
   const std::vector<int64_t> devices = {1, 1};
   EXPECT_EQ(PlaceJob(devices, spec.job), absl::OkStatus());
   return spec;
@@ -63,7 +63,7 @@ TEST(JobSpecTest, ContradictionsAreRefused) {
   EXPECT_THAT(ReadJobSpec(WriteJobSpec(spec, spec.job)).status().message(),
               testing::HasSubstr("wrong input"));
   spec = Spec(module);
-  spec.job.layout.parameters.erase({1, 0});
+  spec.job.layout.parameters.erase({1, StageId(0)});
   EXPECT_THAT(ReadJobSpec(WriteJobSpec(spec, spec.job)).status().message(),
               testing::HasSubstr("wrong layout"));
 }

@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
 
 absl::Status LoadedJob::CheckPart(const proto::TensorPart& part) const {
   const Job& job = executor_->job();
-  if (!job.layout.parameters.contains({part.index(), part.stage()}) ||
+  if (!job.layout.parameters.contains({part.index(), StageId(part.stage())}) ||
       part.micro_batch() < 0 || part.micro_batch() >= job.step.micro_batches ||
       part.devices().empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -93,10 +93,10 @@ absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   Coming& shard = coming_[key];
   lock.unlock();
   if (shard.data == nullptr) {
-    shard.shape = {
-        job.parameters[part.index()].shape.element_type,
-        LocalDimensions(job.layout.parameters.at({part.index(), part.stage()}),
-                        job.layout.meshes[part.stage()])};
+    shard.shape = {job.parameters[part.index()].shape.element_type,
+                   LocalDimensions(job.layout.parameters.at(
+                                       {part.index(), StageId(part.stage())}),
+                                   job.layout.meshes[part.stage()])};
     shard.bytes = shard.shape.host_bytes();
     shard.data = AllocateHostMemory(shard.bytes);
   }
@@ -115,7 +115,7 @@ absl::Status LoadedJob::Set(const proto::TensorPart& part) {
   Coming& come = whole.mapped();
   return executor_->Set(
       {.parameter = part.index(),
-       .stage = part.stage(),
+       .stage = StageId(part.stage()),
        .micro_batch = part.micro_batch(),
        .devices = {part.devices().begin(), part.devices().end()},
        .batch = part.batch()},

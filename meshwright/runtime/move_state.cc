@@ -63,12 +63,12 @@ bool JobRunner::CanShare(const JobRunner& other,
   const Shape& shape = job_.parameters[pair.to].shape;
   const Shape& other_shape = other.job_.parameters[pair.from].shape;
   if (!site_->IsBeside(*other.site_) || is_fed_[pair.to] ||
-      !other.is_given_[pair.from] || job_.CutOf(pair.to).has_value() ||
+      !other.is_given_[pair.from] || job_.BatchDimOf(pair.to).has_value() ||
       shape.element_type != other_shape.element_type ||
       job_.padding != other.job_.padding) {
     return false;
   }
-  const int32_t home = other.job_.step.homes[pair.from];
+  const StageId home = other.job_.step.homes[pair.from];
   const Sharding& from = other.job_.layout.parameters.at({pair.from, home});
   return std::ranges::all_of(job_.layout.parameters, [&](const auto& one) {
     const auto& [parameter, stage] = one.first;

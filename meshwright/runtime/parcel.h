@@ -20,7 +20,7 @@ struct ParcelKey {
   Kind kind = Kind::kValue;
   int64_t index = 0;
   int64_t micro_batch = 0;
-  int32_t stage = 0;  // The receiving stage.
+  StageId stage;  // The receiving stage.
 
   auto operator<=>(const ParcelKey&) const = default;
 };

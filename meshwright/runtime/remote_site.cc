@@ -255,7 +255,7 @@ absl::Status RemoteSite::Read(absl::Span<const ShardAt> shards,
   const absl::Cleanup done = [this] { wanted_.clear(); };
   for (size_t i = 0; i < shards.size(); ++i) {
     const ShardAt& at = shards[i];
-    const int32_t stage = at.kind == ShardAt::Kind::kState
+    const StageId stage = at.kind == ShardAt::Kind::kState
                               ? job_.step.homes[at.index]
                               : job_.StageOfOutput(at.index);
     const int worker = job_.devices[stage][at.device].worker;

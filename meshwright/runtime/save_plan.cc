@@ -75,12 +75,12 @@ std::map<DeviceKey, std::vector<Unit>> Assign(const StateMap& map,
                                               const Job& job) {
   struct Waiting {
     Unit unit;
-    int32_t stage = 0;
+    StageId stage;
     std::vector<int64_t> holders;
   };
   std::vector<Waiting> waiting;
   for (const StateMap::Part& part : map.parts) {
-    const int32_t stage = job.step.homes[part.parameter];
+    const StageId stage = job.step.homes[part.parameter];
     const Sharding& sharding =
         job.layout.parameters.at({part.parameter, stage});
     const Mesh& mesh = job.layout.meshes[stage];

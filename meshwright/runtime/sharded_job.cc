@@ -146,15 +146,15 @@ absl::StatusOr<JobSource> MakeJob(const Module& module,
     job.parameters.push_back({.name = info.name,
                               .shape = parameter->shape,
                               .is_state = info.role == ParameterRole::kState});
-    job.layout.parameters[{number, 0}] = step.parameters[number];
-    job.step.homes.push_back(0);
+    job.layout.parameters[{number, StageId(0)}] = step.parameters[number];
+    job.step.homes.emplace_back(0);
     program.inputs.push_back({.index = number});
   }
   int64_t index = 0;
   for (const Shape* leaf : Leaves(module.entry()->root()->shape)) {
     job.step.values.push_back(
         {.name = roles.outputs[index].name, .shape = *leaf});
-    job.layout.values[{index, 0}] = step.outputs[index];
+    job.layout.values[{index, StageId(0)}] = step.outputs[index];
     job.step.outputs.push_back(
         {.kind = StageInput::Kind::kValue, .index = index});
     program.results.push_back(static_cast<int32_t>(index++));

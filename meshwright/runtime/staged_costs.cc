@@ -18,7 +18,7 @@ PipelineCosts MeasuredCosts(const StagedStep& step,
                                                                  timed.begin);
     }
   }
-  const auto mean = [&](int stage, ActionKind kind) {
+  const auto mean = [&](StageId stage, ActionKind kind) {
     const auto found = seconds.find({stage, kind});
     if (found == seconds.end()) return 0.0;
     const std::vector<double>& all = found->second;
@@ -27,7 +27,7 @@ PipelineCosts MeasuredCosts(const StagedStep& step,
   };
   PipelineCosts costs;
   costs.edges = EdgesOf(step);
-  for (int stage = 0; stage < step.stages; ++stage) {
+  for (StageId stage{0}; stage < step.stages; ++stage) {
     StageCost cost{.forward = mean(stage, ActionKind::kForward),
                    .input_grad = mean(stage, ActionKind::kInputGrad),
                    .weight_grad = mean(stage, ActionKind::kWeightGrad)};

@@ -14,7 +14,7 @@ TEST(MeasuredCostsTest, AreMeans) {
   double now = 0;
   const auto ran = [&](ActionKind kind, int micro_batch, double seconds) {
     executed.rows[0].push_back(
-        {{.stage = 0, .kind = kind, .micro_batch = micro_batch},
+        {{.stage = StageId(0), .kind = kind, .micro_batch = micro_batch},
          now,
          now + seconds});
     now += seconds;

@@ -22,7 +22,7 @@ int64_t BytesOf(const OwnArray& array) {
 
 absl::Status StagedRank::Run(const std::vector<Action>& row) {
   MW_RETURN_IF_ERROR(PrepareState());
-  for (const int32_t stage : stages_) {
+  for (const StageId stage : stages_) {
     MW_RETURN_IF_ERROR(RunKind(ProgramKind::kStart, stage, 0));
   }
   std::vector<Action> actions;
@@ -48,7 +48,7 @@ absl::Status StagedRank::Run(const std::vector<Action>& row) {
     }
     Log(program.Name());
     began_.reset();
-    MW_RETURN_IF_ERROR(RunProgram(static_cast<int32_t>(i), 0));
+    MW_RETURN_IF_ERROR(RunProgram(ProgramId(i), 0));
     record_.actions.push_back(
         {.action = {.stage = program.stage, .kind = ActionKind::kApply},
          .begin = *began_,
@@ -72,12 +72,12 @@ absl::Status StagedRank::Await() {
 
 absl::Status StagedRank::PrepareState() {
   const Job& job = programs_.job;
-  const auto is_own = [&](int32_t stage) {
+  const auto is_own = [&](StageId stage) {
     return std::ranges::count(stages_, stage) > 0;
   };
   for (const auto& [key, sharding] : job.layout.parameters) {
     const auto& [number, stage] = key;
-    const int32_t home = job.step.homes[number];
+    const StageId home = job.step.homes[number];
     if (!job.parameters[number].is_state || stage == home || !is_own(home)) {
       continue;
     }
@@ -177,18 +177,18 @@ absl::Status StagedRank::RunAction(const Action& action) {
 }
 
 // A stage may have no program of a kind.
-absl::Status StagedRank::RunKind(ProgramKind kind, int32_t stage,
+absl::Status StagedRank::RunKind(ProgramKind kind, StageId stage,
                                  int64_t micro_batch) {
   const std::vector<StageProgram>& programs = programs_.job.step.programs;
   for (size_t i = 0; i < programs.size(); ++i) {
     if (programs[i].kind == kind && programs[i].stage == stage) {
-      return RunProgram(static_cast<int32_t>(i), micro_batch);
+      return RunProgram(ProgramId(i), micro_batch);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
+absl::Status StagedRank::RunProgram(ProgramId number, int64_t micro_batch) {
   const StageProgram& program = programs_.job.step.programs[number];
   std::vector<SharedArray> arrays;  // Alive until the program has run.
   const size_t devices = programs_.own[program.stage].size();
@@ -221,7 +221,7 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
 absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
                                               const StageProgram& program,
                                               int64_t micro_batch) {
-  const int32_t stage = program.stage;
+  const StageId stage = program.stage;
   switch (input.kind) {
     case StageInput::Kind::kMicroBatch:
       return inputs_.numbers[stage][micro_batch];
@@ -235,7 +235,7 @@ absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
         return copy->second;
       }
       return inputs_.parameters.at(
-          {input.index, stage})[input.cut.has_value() ? micro_batch : 0];
+          {input.index, stage})[input.batch_dim.has_value() ? micro_batch : 0];
     case StageInput::Kind::kValue:
       return Value(input.index, stage, micro_batch);
     case StageInput::Kind::kAccumulator:
@@ -250,7 +250,7 @@ absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
   return array;
 }
 
-absl::StatusOr<SharedArray> StagedRank::Value(int64_t value, int32_t stage,
+absl::StatusOr<SharedArray> StagedRank::Value(int64_t value, StageId stage,
                                               int64_t micro_batch) {
   const std::tuple key = {value, stage, micro_batch};
   if (!values_.contains(key)) {
@@ -268,7 +268,7 @@ absl::StatusOr<SharedArray> StagedRank::Value(int64_t value, int32_t stage,
   return array;
 }
 
-void StagedRank::Hold(int64_t value, int32_t stage, int64_t micro_batch,
+void StagedRank::Hold(int64_t value, StageId stage, int64_t micro_batch,
                       SharedArray array) {
   held_bytes_ += BytesOf(*array);
   values_[{value, stage, micro_batch}] = {std::move(array),
@@ -291,9 +291,9 @@ absl::StatusOr<SharedArray> StagedRank::Receive(const Key& key) {
   return delivery.array;
 }
 
-int64_t StagedRank::UsesOn(int64_t value, int32_t stage) const {
+int64_t StagedRank::UsesOn(int64_t value, StageId stage) const {
   return std::ranges::count_if(
-      programs_.job.step.values[value].users, [&](int32_t user) {
+      programs_.job.step.values[value].users, [&](ProgramId user) {
         return programs_.job.step.programs[user].stage == stage;
       });
 }
@@ -303,16 +303,16 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
                                  int64_t micro_batch) {
   const StagedStep& step = programs_.job.step;
   const StageValue& made = step.values[value];
-  const int32_t stage = step.programs[made.program].stage;
+  const StageId stage = step.programs[made.program].stage;
   if (made.accumulator.has_value()) {
     accumulators_[{*made.accumulator, stage}] = std::move(array);
     return absl::OkStatus();
   }
-  std::set<int32_t> stages;
-  for (const int32_t user : made.users) {
+  std::set<StageId> stages;
+  for (const ProgramId user : made.users) {
     stages.insert(step.programs[user].stage);
   }
-  for (const int32_t to : stages) {
+  for (const StageId to : stages) {
     if (to == stage) {
       Hold(value, stage, micro_batch, array);
       continue;
@@ -331,11 +331,11 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
 // Sends accumulated gradients to the stages that apply them.
 absl::Status StagedRank::SendAccumulators() {
   const StagedStep& step = programs_.job.step;
-  std::set<std::pair<int64_t, int32_t>> sent;
+  std::set<std::pair<int64_t, StageId>> sent;
   for (const StageProgram& program : step.programs) {
     for (const StageInput& input : program.inputs) {
       if (input.kind != StageInput::Kind::kAccumulator) continue;
-      const int32_t stage = step.accumulators[input.index].stage;
+      const StageId stage = step.accumulators[input.index].stage;
       if (stage == program.stage || !std::ranges::count(stages_, stage) ||
           !sent.insert({input.index, program.stage}).second) {
         continue;

@@ -40,7 +40,7 @@ struct StagedPrograms {
 struct StagedInputs {
   // By parameter and stage (where it lives or is given): one array, or one for
   // each micro-batch.
-  std::map<std::pair<int64_t, int32_t>, std::vector<SharedArray>> parameters;
+  std::map<std::pair<int64_t, StageId>, std::vector<SharedArray>> parameters;
   // By stage and micro-batch: its number.
   std::vector<std::vector<SharedArray>> numbers;
 };
@@ -50,7 +50,7 @@ class StagedRank {
   // All arguments must outlive it; `log` may be null. Without `awaits`, Run
   // starts programs and does not wait for them.
   StagedRank(const StagedPrograms* programs, const StagedInputs* inputs,
-             Courier* courier, std::vector<int32_t> stages, bool awaits,
+             Courier* courier, std::vector<StageId> stages, bool awaits,
              ActionLog* log)
       : programs_(*programs),
         inputs_(*inputs),
@@ -77,7 +77,7 @@ class StagedRank {
   };
   // A program that was started, and on each device an event.
   struct Started {
-    int32_t program = 0;
+    ProgramId program;
     std::vector<EventPtr> done;
   };
 
@@ -87,38 +87,38 @@ class StagedRank {
   void Expect(const Action& action);
   absl::Status RunAction(const Action& action);
   void Log(const std::string& what);
-  absl::Status RunKind(StageProgram::Kind kind, int32_t stage,
+  absl::Status RunKind(StageProgram::Kind kind, StageId stage,
                        int64_t micro_batch);
-  absl::Status RunProgram(int32_t program, int64_t micro_batch);
+  absl::Status RunProgram(ProgramId program, int64_t micro_batch);
   absl::Status SendAccumulators();
   absl::StatusOr<SharedArray> Input(const StageInput& input,
                                     const StageProgram& program,
                                     int64_t micro_batch);
-  absl::StatusOr<SharedArray> Value(int64_t value, int32_t stage,
+  absl::StatusOr<SharedArray> Value(int64_t value, StageId stage,
                                     int64_t micro_batch);
   absl::Status Deliver(int32_t value, SharedArray array, int64_t micro_batch);
   // Waits for what another stage sent.
   absl::StatusOr<SharedArray> Receive(const ParcelKey& key);
-  void Hold(int64_t value, int32_t stage, int64_t micro_batch,
+  void Hold(int64_t value, StageId stage, int64_t micro_batch,
             SharedArray array);
-  int64_t UsesOn(int64_t value, int32_t stage) const;
+  int64_t UsesOn(int64_t value, StageId stage) const;
 
   const StagedPrograms& programs_;
   const StagedInputs& inputs_;
   Courier& courier_;
-  const std::vector<int32_t> stages_;
+  const std::vector<StageId> stages_;
   const bool awaits_;
   ActionLog* const log_;  // May be null.
   const Stopwatch& clock_;
   // By parameter and stage: copies of state that lives elsewhere, and resharded
   // state (StagedLayout::at_work).
-  std::map<std::pair<int64_t, int32_t>, SharedArray> copies_;
-  std::map<std::pair<int64_t, int32_t>, SharedArray> at_work_;
+  std::map<std::pair<int64_t, StageId>, SharedArray> copies_;
+  std::map<std::pair<int64_t, StageId>, SharedArray> at_work_;
   // By value, stage and micro-batch.
-  std::set<std::tuple<int64_t, int32_t, int64_t>> expected_;
-  std::map<std::tuple<int64_t, int32_t, int64_t>, Held> values_;
+  std::set<std::tuple<int64_t, StageId, int64_t>> expected_;
+  std::map<std::tuple<int64_t, StageId, int64_t>, Held> values_;
   // By accumulator and stage.
-  std::map<std::pair<int64_t, int32_t>, SharedArray> accumulators_;
+  std::map<std::pair<int64_t, StageId>, SharedArray> accumulators_;
   std::map<int64_t, SharedArray> outputs_;
   std::vector<Started> started_;  // Not awaited yet.
   RankRecord record_;

@@ -25,7 +25,7 @@ constexpr int64_t kBatchBytes = int64_t{64} << 20;
 // A shard that some of the worker's devices hold.
 struct OwnShard {
   int64_t parameter = 0;
-  int32_t stage = 0;
+  StageId stage;
   std::vector<int64_t> devices;
   BufferShape shape;
   std::shared_ptr<char> data;
@@ -41,7 +41,7 @@ struct Batch {
 // The shards of a parameter that local devices hold.
 std::vector<OwnShard> OwnShards(const Executor& executor, int64_t parameter) {
   const Job& job = executor.job();
-  const int32_t stage = job.step.homes[parameter];
+  const StageId stage = job.step.homes[parameter];
   const Sharding& sharding = job.layout.parameters.at({parameter, stage});
   const Mesh& mesh = job.layout.meshes[stage];
   std::vector<OwnShard> shards;

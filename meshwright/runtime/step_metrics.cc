@@ -68,8 +68,8 @@ JobFacts FactsOf(const Module& module, const Cluster& cluster,
   const ModuleWork work(module);
   facts.flops = work.total().flops;
   if (const auto type = TypeOfContractions(module, work)) {
-    const double alike = MatmulFlops(cluster.device.tflops, *type);
-    facts.peak_flops = static_cast<double>(devices) * alike;
+    const double all_equal = MatmulFlops(cluster.device.tflops, *type);
+    facts.peak_flops = static_cast<double>(devices) * all_equal;
     if (cluster.models.empty()) return facts;
     facts.peak_flops = 0;
     int64_t left = devices;

@@ -15,8 +15,8 @@ Shape ShapeOf(const Buffer& buffer) {
 }
 
 // A program (array) -> tile.
-Module CuttingProgram(const Shape& shape, const Tile& tile) {
-  LocalProgram program("cut_out", *Mesh::Parse("1"));
+Module SliceProgram(const Shape& shape, const Tile& tile) {
+  LocalProgram program("slice_out", *Mesh::Parse("1"));
   Computation* entry = program.module.AddComputation("entry");
   LocalBuilder builder(&program, entry);
   Instruction* value = entry->AddParameter(shape, program.UniqueName("array"));
@@ -70,22 +70,22 @@ absl::StatusOr<BufferPtr> RunOn(Executable& executable,
 
 }  // namespace
 
-absl::StatusOr<BufferPtr> TileMover::CutOut(const Buffer& from,
-                                            const Tile& tile) {
+absl::StatusOr<BufferPtr> TileMover::SliceOut(const Buffer& from,
+                                              const Tile& tile) {
   MW_ASSIGN_OR_RETURN(
-      Executable* const cut,
-      Compiled(CuttingProgram(ShapeOf(from), tile), from.device()));
+      Executable* const slice,
+      Compiled(SliceProgram(ShapeOf(from), tile), from.device()));
   // Execute only reads the argument.
   Buffer* const argument = const_cast<Buffer*>(&from);
-  MW_ASSIGN_OR_RETURN(Execution run, cut->ExecuteSingle({&argument, 1}));
+  MW_ASSIGN_OR_RETURN(Execution run, slice->ExecuteSingle({&argument, 1}));
   return std::move(run.outputs[0][0]);
 }
 
 absl::StatusOr<BufferPtr> TileMover::Fetch(const Buffer& from, const Tile& tile,
                                            const Device& to) {
   if (tile.sizes == from.shape().dimensions) return from.CopyTo(to);
-  MW_ASSIGN_OR_RETURN(const BufferPtr cut, CutOut(from, tile));
-  return cut->CopyTo(to);
+  MW_ASSIGN_OR_RETURN(const BufferPtr slice, SliceOut(from, tile));
+  return slice->CopyTo(to);
 }
 
 absl::StatusOr<BufferPtr> TileMover::Assemble(

@@ -32,7 +32,7 @@ class TileMover {
   absl::StatusOr<BufferPtr> Fetch(const Buffer& from, const Tile& tile,
                                   const Device& to);
   // A tile, on the device that has it.
-  absl::StatusOr<BufferPtr> CutOut(const Buffer& from, const Tile& tile);
+  absl::StatusOr<BufferPtr> SliceOut(const Buffer& from, const Tile& tile);
   // Tiles in their places; zero where there is none.
   absl::StatusOr<BufferPtr> Assemble(std::vector<BufferPtr> parts,
                                      const std::vector<const Tile*>& tiles,

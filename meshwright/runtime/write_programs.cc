@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/crossing/cross_process.h"
 #include "meshwright/expand/expand.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
-#include "meshwright/program_passes/cross_process.h"
 #include "meshwright/runtime/collective_options.h"
 
 namespace meshwright {
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> WritePrograms(
       absl::StatusOr<std::string> written =
           WriteFor(platform, *source.modules[i], place, calls, first_tag);
       if (!written.ok()) {
-        return ErrorOf(job, static_cast<int32_t>(i), written.status());
+        return ErrorOf(job, ProgramId(i), written.status());
       }
       code = *std::move(written);
     }

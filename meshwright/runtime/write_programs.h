@@ -23,7 +23,7 @@ inline constexpr int64_t InitCallsOf(int64_t calls) { return calls + 1; }
 
 // By program: HLO for the devices that `worker` has of its stage, empty if it
 // has none. Collectives with devices of other workers become calls
-// (program_passes/cross_process.h) with number `calls`, unless the platform's
+// (crossing/cross_process.h) with number `calls`, unless the platform's
 // own collectives span processes: then it is HLO for all devices of the stage.
 // `platform` is the worker's. Requires: the job is placed.
 absl::StatusOr<std::vector<std::string>> WritePrograms(

@@ -13,7 +13,7 @@ constexpr std::array<absl::string_view, 9> kTexts = {
     "F", "I", "W", "B", "SEND_F", "RECV_F", "SEND_B", "RECV_B", "A"};
 
 // The other end of a transfer in a plain chain of stages.
-int NeighbourOf(int stage, ActionKind kind) {
+StageId NeighbourOf(StageId stage, ActionKind kind) {
   switch (kind) {
     case ActionKind::kSendForward:
     case ActionKind::kReceiveBackward:
@@ -22,7 +22,7 @@ int NeighbourOf(int stage, ActionKind kind) {
     case ActionKind::kSendBackward:
       return stage - 1;
     default:
-      return -1;
+      return kNoStage;
   }
 }
 
@@ -34,6 +34,13 @@ bool TakeNumber(absl::string_view& rest, int& number) {
     return false;
   }
   rest.remove_prefix(length);
+  return true;
+}
+
+bool TakeStage(absl::string_view& rest, StageId& stage) {
+  int number = 0;
+  if (!TakeNumber(rest, number)) return false;
+  stage = StageId(number);
   return true;
 }
 
@@ -102,12 +109,12 @@ Action OtherEnd(const Action& transfer) {
 }
 
 std::string ToString(const Action& action) {
-  std::string text = absl::StrCat(action.stage, KindText(action.kind));
+  std::string text = absl::StrCat(int{action.stage}, KindText(action.kind));
   if (action.kind == ActionKind::kApply) return text;
   absl::StrAppend(&text, action.micro_batch);
   if (IsTransfer(action.kind) &&
       action.peer != NeighbourOf(action.stage, action.kind)) {
-    absl::StrAppend(&text, IsSend(action.kind) ? ">" : "<", action.peer);
+    absl::StrAppend(&text, IsSend(action.kind) ? ">" : "<", int{action.peer});
   }
   return text;
 }
@@ -115,7 +122,7 @@ std::string ToString(const Action& action) {
 absl::StatusOr<Action> ParseAction(absl::string_view cell) {
   absl::string_view rest = cell;
   Action action;
-  bool good = TakeNumber(rest, action.stage) && TakeKind(rest, action.kind);
+  bool good = TakeStage(rest, action.stage) && TakeKind(rest, action.kind);
   if (good && action.kind != ActionKind::kApply) {
     good = TakeNumber(rest, action.micro_batch);
   }
@@ -124,7 +131,7 @@ absl::StatusOr<Action> ParseAction(absl::string_view cell) {
     const char mark = IsSend(action.kind) ? '>' : '<';
     if (!rest.empty() && rest[0] == mark) {
       rest.remove_prefix(1);
-      good = TakeNumber(rest, action.peer);
+      good = TakeStage(rest, action.peer);
     }
   }
   if (good && rest.empty()) return action;

@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/pipeline/stage_id.h"
 
 namespace meshwright {
 
@@ -33,10 +34,10 @@ enum class ActionKind : uint8_t {
 };
 
 struct Action {
-  int stage = 0;
+  StageId stage;
   ActionKind kind = ActionKind::kForward;
-  int micro_batch = 0;  // 0 for kApply.
-  int peer = -1;        // The stage at the other end of a transfer.
+  int micro_batch = 0;      // 0 for kApply.
+  StageId peer = kNoStage;  // The stage at the other end of a transfer.
 
   bool operator==(const Action&) const = default;
 };

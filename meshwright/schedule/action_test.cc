@@ -7,19 +7,19 @@ namespace {
 
 TEST(ActionTest, TextAndBack) {
   const std::vector<std::pair<std::string, Action>> cases = {
-      {"2F0", {2, ActionKind::kForward, 0}},
-      {"1I3", {1, ActionKind::kInputGrad, 3}},
-      {"1W3", {1, ActionKind::kWeightGrad, 3}},
-      {"0B12", {0, ActionKind::kBackward, 12}},
-      {"1SEND_F0", {1, ActionKind::kSendForward, 0, 2}},
-      {"2RECV_F0", {2, ActionKind::kReceiveForward, 0, 1}},
-      {"2SEND_B7", {2, ActionKind::kSendBackward, 7, 1}},
-      {"1RECV_B7", {1, ActionKind::kReceiveBackward, 7, 2}},
-      {"0SEND_F1>3", {0, ActionKind::kSendForward, 1, 3}},
-      {"3RECV_F1<0", {3, ActionKind::kReceiveForward, 1, 0}},
-      {"3SEND_B1>0", {3, ActionKind::kSendBackward, 1, 0}},
-      {"0RECV_B1<3", {0, ActionKind::kReceiveBackward, 1, 3}},
-      {"5A", {5, ActionKind::kApply}}};
+      {"2F0", {StageId(2), ActionKind::kForward, 0}},
+      {"1I3", {StageId(1), ActionKind::kInputGrad, 3}},
+      {"1W3", {StageId(1), ActionKind::kWeightGrad, 3}},
+      {"0B12", {StageId(0), ActionKind::kBackward, 12}},
+      {"1SEND_F0", {StageId(1), ActionKind::kSendForward, 0, StageId(2)}},
+      {"2RECV_F0", {StageId(2), ActionKind::kReceiveForward, 0, StageId(1)}},
+      {"2SEND_B7", {StageId(2), ActionKind::kSendBackward, 7, StageId(1)}},
+      {"1RECV_B7", {StageId(1), ActionKind::kReceiveBackward, 7, StageId(2)}},
+      {"0SEND_F1>3", {StageId(0), ActionKind::kSendForward, 1, StageId(3)}},
+      {"3RECV_F1<0", {StageId(3), ActionKind::kReceiveForward, 1, StageId(0)}},
+      {"3SEND_B1>0", {StageId(3), ActionKind::kSendBackward, 1, StageId(0)}},
+      {"0RECV_B1<3", {StageId(0), ActionKind::kReceiveBackward, 1, StageId(3)}},
+      {"5A", {StageId(5), ActionKind::kApply}}};
   for (const auto& [text, action] : cases) {
     EXPECT_EQ(ToString(action), text);
     const auto parsed = ParseAction(text);

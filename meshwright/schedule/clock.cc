@@ -65,7 +65,7 @@ PipelineClock::PipelineClock(const std::vector<int>& rank_of_stage, int ranks,
   }
   links_.resize(links.size());
   tasks_.resize(stages * static_cast<size_t>(micro_batches));
-  for (int stage = 0; stage < std::ssize(rank_of_stage); ++stage) {
+  for (StageId stage{0}; stage < std::ssize(rank_of_stage); ++stage) {
     for (int m = 0; m < micro_batches; ++m) {
       task(stage, m).missing_inputs = static_cast<int>(in_edges_[stage].size());
       task(stage, m).missing_gradients =
@@ -92,16 +92,16 @@ int64_t PipelineClock::TransferId(int edge, bool backward,
          micro_batch;
 }
 
-const PipelineClock::Task& PipelineClock::task(int stage,
+const PipelineClock::Task& PipelineClock::task(StageId stage,
                                                int micro_batch) const {
   return tasks_[int64_t{stage} * micro_batches_ + micro_batch];
 }
 
-PipelineClock::Task& PipelineClock::task(int stage, int micro_batch) {
+PipelineClock::Task& PipelineClock::task(StageId stage, int micro_batch) {
   return tasks_[int64_t{stage} * micro_batches_ + micro_batch];
 }
 
-int PipelineClock::EdgeIndex(int from, int to) const {
+int PipelineClock::EdgeIndex(StageId from, StageId to) const {
   for (const int edge : out_edges_[from]) {
     if (edges_[edge].edge->to == to) return edge;
   }
@@ -111,7 +111,7 @@ int PipelineClock::EdgeIndex(int from, int to) const {
 
 bool PipelineClock::Run(Dispatcher& dispatcher) {
   dispatcher_ = &dispatcher;
-  for (int stage = 0; stage < std::ssize(rank_of_stage_); ++stage) {
+  for (StageId stage{0}; stage < std::ssize(rank_of_stage_); ++stage) {
     if (!in_edges_[stage].empty()) continue;
     for (int m = 0; m < micro_batches_; ++m) {
       Ready(ActionKind::kForward, stage, m);
@@ -160,7 +160,7 @@ std::optional<double> PipelineClock::NextArrival(int rank) const {
   return *expected.begin();
 }
 
-void PipelineClock::Ready(ActionKind kind, int stage, int micro_batch) {
+void PipelineClock::Ready(ActionKind kind, StageId stage, int micro_batch) {
   dispatcher_->OnReady(
       {.stage = stage, .kind = kind, .micro_batch = micro_batch});
 }
@@ -314,8 +314,8 @@ void PipelineClock::StartTransfers(int link) {
   const StageEdge& e = *edges_[id / micro_batches_ / 2].edge;
   const int64_t bytes = backward ? e.backward_bytes : e.forward_bytes;
   const double end = now_ + (backward ? e.backward_seconds : e.forward_seconds);
-  const int from = backward ? e.to : e.from;
-  const int to = backward ? e.from : e.to;
+  const StageId from = backward ? e.to : e.from;
+  const StageId to = backward ? e.from : e.to;
   Hold(rank_of_stage_[to], bytes);
   if (options_.record) {
     result_.transfers.push_back(
@@ -351,7 +351,7 @@ void PipelineClock::FinishTransfer(int64_t transfer) {
 
 void PipelineClock::Arrive(int edge, bool backward, int micro_batch) {
   const StageEdge& e = *edges_[edge].edge;
-  const int stage = backward ? e.from : e.to;
+  const StageId stage = backward ? e.from : e.to;
   Task& t = task(stage, micro_batch);
   awake_.push_back(rank_of_stage_[stage]);
   if (!backward) {
@@ -365,7 +365,7 @@ void PipelineClock::Arrive(int edge, bool backward, int micro_batch) {
 
 void PipelineClock::Apply() {
   const double last = *std::ranges::max_element(free_since_);
-  for (int stage = 0; stage < std::ssize(rank_of_stage_); ++stage) {
+  for (StageId stage{0}; stage < std::ssize(rank_of_stage_); ++stage) {
     const double seconds = costs_.stages[stage].apply;
     if (seconds == 0) continue;
     const int rank = rank_of_stage_[stage];

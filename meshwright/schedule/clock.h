@@ -97,9 +97,9 @@ class PipelineClock {
 
   // Transfers are numbered by (edge, direction, micro-batch).
   int64_t TransferId(int edge, bool backward, int micro_batch) const;
-  const Task& task(int stage, int micro_batch) const;
-  Task& task(int stage, int micro_batch);
-  int EdgeIndex(int from, int to) const;
+  const Task& task(StageId stage, int micro_batch) const;
+  Task& task(StageId stage, int micro_batch);
+  int EdgeIndex(StageId from, StageId to) const;
 
   void Start(int rank, const Action& action);
   void Finish(int rank);
@@ -109,7 +109,7 @@ class PipelineClock {
   void StartTransfers(int link);
   void Hold(int rank, int64_t bytes);
   void Push(double time, int rank, int64_t transfer);
-  void Ready(ActionKind kind, int stage, int micro_batch);
+  void Ready(ActionKind kind, StageId stage, int micro_batch);
   void Dispatch();
   void Apply();
 

@@ -77,10 +77,10 @@ class Rows {
   const Action& Current(int rank) const {
     return timetable_.rows[rank][next_[rank]];
   }
-  int64_t TaskId(int stage, int micro_batch) const {
+  int64_t TaskId(StageId stage, int micro_batch) const {
     return int64_t{stage} * timetable_.micro_batches + micro_batch;
   }
-  int RankOf(int stage) const { return timetable_.rank_of_stage[stage]; }
+  int RankOf(StageId stage) const { return timetable_.rank_of_stage[stage]; }
   Key LinkOf(const Action& send) const {
     return {RankOf(send.stage), RankOf(send.peer)};
   }
@@ -93,7 +93,7 @@ class Rows {
     // between.
     const bool forward = action.kind == ActionKind::kForward;
     if (!forward && !TakesGradients(action.kind)) return std::nullopt;
-    for (const int stage :
+    for (const StageId stage :
          forward ? before_[action.stage] : after_[action.stage]) {
       if (explicit_transfers_ && RankOf(stage) != rank) continue;
       const auto& done = forward ? forward_done_ : gradient_done_;
@@ -184,7 +184,7 @@ class Rows {
   bool explicit_transfers_;
   int parked_sends_;
   std::vector<size_t> next_;
-  std::vector<std::vector<int>> before_, after_;  // By stage.
+  std::vector<std::vector<StageId>> before_, after_;  // By stage.
   std::vector<bool> forward_done_, gradient_done_;
   std::map<Key, std::vector<Action>> parked_;
 };

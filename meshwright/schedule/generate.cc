@@ -44,12 +44,12 @@ std::vector<Action> MakeRow(const RowPlan& plan) {
 
 // Every (stage, micro-batch) of a rank: micro-batches in rounds, where each
 // round passes one stage after the other.
-std::vector<Action> InRounds(std::vector<int> stages, ActionKind kind,
+std::vector<Action> InRounds(std::vector<StageId> stages, ActionKind kind,
                              int micro_batches, int round) {
   std::vector<Action> actions;
   for (int first = 0; first < micro_batches; first += round) {
     const int last = std::min(first + round, micro_batches);
-    for (const int stage : stages) {
+    for (const StageId stage : stages) {
       for (int micro_batch = first; micro_batch < last; ++micro_batch) {
         actions.push_back(
             {.stage = stage, .kind = kind, .micro_batch = micro_batch});
@@ -59,13 +59,13 @@ std::vector<Action> InRounds(std::vector<int> stages, ActionKind kind,
   return actions;
 }
 
-std::vector<int> Reversed(std::vector<int> stages) {
+std::vector<StageId> Reversed(std::vector<StageId> stages) {
   std::ranges::reverse(stages);
   return stages;
 }
 
 // All forwards, then all backwards, stage by stage: gpipe and breadth-first.
-std::vector<Action> ForwardsFirst(const std::vector<int>& stages,
+std::vector<Action> ForwardsFirst(const std::vector<StageId>& stages,
                                   int micro_batches) {
   RowPlan plan;
   plan.forwards =
@@ -78,7 +78,7 @@ std::vector<Action> ForwardsFirst(const std::vector<int>& stages,
 
 // 1f1b, interleaved and zero-bubble. The stages are a multiple of the ranks
 // and, with several stages per rank, so are the micro-batches.
-std::vector<Action> OneForwardOneBackward(const std::vector<int>& stages,
+std::vector<Action> OneForwardOneBackward(const std::vector<StageId>& stages,
                                           int rank, int ranks,
                                           int micro_batches, bool split) {
   const int chunks = static_cast<int>(stages.size());
@@ -104,7 +104,7 @@ class VRow {
       : rank_(rank),
         ranks_(ranks),
         micro_batches_(micro_batches),
-        stages_{rank, 2 * ranks - 1 - rank} {}
+        stages_{StageId(rank), StageId(2 * ranks - 1 - rank)} {}
 
   std::vector<Action> Make() {
     for (int i = 0; i < 2 * (ranks_ - rank_) - 1; ++i) Forward(0);
@@ -156,7 +156,7 @@ class VRow {
   int rank_;
   int ranks_;
   int micro_batches_;
-  int stages_[2];
+  StageId stages_[2];
   int forwards_[2] = {0, 0};
   int input_grads_[2] = {0, 0};
   int weight_grads_[2] = {0, 0};
@@ -185,18 +185,18 @@ absl::Status CheckPlacement(const PipelineShape& shape, ScheduleKind kind) {
   }
   const std::vector<int> want =
       DefaultPlacement(kind, shape.stages, shape.ranks);
-  for (int stage = 0; stage < shape.stages; ++stage) {
+  for (StageId stage{0}; stage < shape.stages; ++stage) {
     if (shape.rank_of_stage[stage] != want[stage]) {
       return absl::InvalidArgumentError(absl::StrCat(
-          ToString(kind), " needs stage ", stage, " on device ", want[stage],
-          ", but it is on ", shape.rank_of_stage[stage]));
+          ToString(kind), " needs stage ", int{stage}, " on device ",
+          want[stage], ", but it is on ", shape.rank_of_stage[stage]));
     }
   }
   return absl::OkStatus();
 }
 
 std::vector<Action> NamedRow(const PipelineShape& shape, ScheduleKind kind,
-                             int rank, const std::vector<int>& stages) {
+                             int rank, const std::vector<StageId>& stages) {
   switch (kind) {
     case ScheduleKind::kGPipe:
     case ScheduleKind::kBreadthFirst:
@@ -209,10 +209,10 @@ std::vector<Action> NamedRow(const PipelineShape& shape, ScheduleKind kind,
       break;
   }
   // The rows are generated for full rounds of stages and micro-batches.
-  std::vector<int> padded;
+  std::vector<StageId> padded;
   for (int stage = rank; stage < RoundUp(shape.stages, shape.ranks);
        stage += shape.ranks) {
-    padded.push_back(stage);
+    padded.push_back(StageId(stage));
   }
   const int micro_batches = padded.size() == 1
                                 ? shape.micro_batches

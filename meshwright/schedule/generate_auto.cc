@@ -200,7 +200,7 @@ class AutoSearch {
     const auto stages = StagesByRank(shape_.rank_of_stage, shape_.ranks);
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       int64_t needed = 0;
-      for (const int stage : stages[rank]) {
+      for (const StageId stage : stages[rank]) {
         needed += std::max(costs_.stages[stage].held_bytes,
                            costs_.stages[stage].KeptBytes());
       }

@@ -18,7 +18,7 @@ namespace {
 PipelineCosts RandomCosts(int stages, std::mt19937& random) {
   std::uniform_real_distribution<double> part(0.5, 1.5);
   PipelineCosts costs;
-  for (int stage = 0; stage < stages; ++stage) {
+  for (StageId stage{0}; stage < stages; ++stage) {
     StageCost cost = {.forward = part(random),
                       .input_grad = part(random),
                       .weight_grad = part(random),
@@ -31,8 +31,8 @@ PipelineCosts RandomCosts(int stages, std::mt19937& random) {
   }
   costs.edges = ChainEdges(stages, random() % 3 == 0 ? 0.1 * part(random) : 0);
   if (stages > 3 && random() % 3 == 0) {
-    costs.edges.push_back({.from = 0,
-                           .to = stages - 2,
+    costs.edges.push_back({.from = StageId(0),
+                           .to = StageId(stages - 2),
                            .forward_seconds = 0.1,
                            .backward_seconds = 0.2});
   }
@@ -111,7 +111,7 @@ TEST(GenerateAutoTest, StaysWithinMemory) {
     for (const auto& stages :
          StagesByRank(free->timetable.rank_of_stage, shape.ranks)) {
       int64_t sum = 0;
-      for (const int stage : stages) sum += costs.stages[stage].held_bytes;
+      for (const StageId stage : stages) sum += costs.stages[stage].held_bytes;
       least = std::max(least, sum);
     }
     const int64_t most = std::ranges::max(run->peak_bytes);

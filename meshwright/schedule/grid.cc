@@ -42,7 +42,7 @@ class Grid {
     letters_.resize(rank_of_stage.size());
     const auto stages =
         StagesByRank(rank_of_stage, static_cast<int>(run.rows.size()));
-    for (const std::vector<int>& of_rank : stages) {
+    for (const std::vector<StageId>& of_rank : stages) {
       if (of_rank.size() < 2) continue;
       for (size_t i = 0; i < of_rank.size(); ++i) {
         letters_[of_rank[i]] = static_cast<char>('a' + i % 26);

@@ -47,8 +47,8 @@ PipelineCosts WithPositiveDurations(const PipelineCosts& costs) {
 // Every value that crosses ranks, in the order in which they are produced.
 std::vector<Made> Sends(const Timetable& timetable, const PipelineCosts& costs,
                         const Simulation& simulation) {
-  std::vector<std::vector<int>> before(timetable.rank_of_stage.size());
-  std::vector<std::vector<int>> after(timetable.rank_of_stage.size());
+  std::vector<std::vector<StageId>> before(timetable.rank_of_stage.size());
+  std::vector<std::vector<StageId>> after(timetable.rank_of_stage.size());
   for (const StageEdge& edge : costs.edges) {
     if (timetable.rank_of_stage[edge.from] ==
         timetable.rank_of_stage[edge.to]) {
@@ -64,7 +64,7 @@ std::vector<Made> Sends(const Timetable& timetable, const PipelineCosts& costs,
       const Action& action = row[cell].action;
       const bool forward = action.kind == ActionKind::kForward;
       if (!forward && !TakesGradients(action.kind)) continue;
-      for (const int peer :
+      for (const StageId peer :
            forward ? after[action.stage] : before[action.stage]) {
         sends.push_back({.time = row[cell].end,
                          .rank = rank,

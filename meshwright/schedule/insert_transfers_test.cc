@@ -30,14 +30,16 @@ TEST(InsertTransfersTest, CostsNoTime) {
       const PipelineShape shape = {
           .stages = one ? 4 : 8, .ranks = 4, .micro_batches = 6};
       PipelineCosts costs = EvenCosts(shape.stages, {}, seconds);
-      for (int stage = 0; stage < shape.stages; ++stage) {
+      for (StageId stage{0}; stage < shape.stages; ++stage) {
         costs.stages[stage] = {.forward = 1 + 0.1 * stage,
                                .input_grad = stage == 0 ? 0 : 0.9,
                                .weight_grad = 0.8};
       }
-      costs.edges.push_back({.from = 0, .to = 3, .forward_seconds = 0.2});
       costs.edges.push_back(
-          {.from = 1, .to = shape.stages - 1, .backward_seconds = seconds});
+          {.from = StageId(0), .to = StageId(3), .forward_seconds = 0.2});
+      costs.edges.push_back({.from = StageId(1),
+                             .to = StageId(shape.stages - 1),
+                             .backward_seconds = seconds});
       const auto table = MakeTimetable(shape, kind);
       ASSERT_TRUE(table.ok()) << table.status();
       const auto whole = InsertTransfers(*table, costs);
@@ -64,7 +66,7 @@ TEST(InsertTransfersTest, OneRankHandsOver) {
   for (const std::vector<Action>& row : whole->rows) {
     for (const Action& action : row) {
       if (!IsTransfer(action.kind)) continue;
-      EXPECT_NE(action.stage + action.peer, 3) << ToString(action);
+      EXPECT_NE(int{action.stage} + int{action.peer}, 3) << ToString(action);
     }
   }
 }

@@ -114,7 +114,7 @@ class RuleDispatcher : public Dispatcher {
     int64_t reserved = 0;
     // From the last stage on: earlier stages leave room for all later ones.
     for (int i = static_cast<int>(stages_[rank].size()) - 1; i >= 0; --i) {
-      const int stage = stages_[rank][i];
+      const StageId stage = stages_[rank][i];
       const StageCost& cost = costs_.stages[stage];
       const int64_t bytes = std::max(cost.held_bytes, cost.KeptBytes());
       reserved_bytes += bytes;
@@ -138,7 +138,7 @@ class RuleDispatcher : public Dispatcher {
   std::optional<Action> BestGradient(int rank) const {
     std::optional<Action> best;
     Key best_key;
-    for (const int stage : stages_[rank]) {
+    for (const StageId stage : stages_[rank]) {
       if (ready_[stage].gradients.empty()) continue;
       const int micro_batch = ready_[stage].gradients.top();
       const Key key = OrderKey(rule_.gradients, -stage, micro_batch);
@@ -155,7 +155,7 @@ class RuleDispatcher : public Dispatcher {
   // The weight gradient that has waited longest.
   std::optional<Action> BestWeight(int rank) const {
     std::optional<Action> best;
-    for (const int stage : stages_[rank]) {
+    for (const StageId stage : stages_[rank]) {
       if (ready_[stage].weights.empty()) continue;
       const int micro_batch = ready_[stage].weights.top();
       if (best.has_value() && best->micro_batch <= micro_batch) continue;
@@ -166,7 +166,7 @@ class RuleDispatcher : public Dispatcher {
     return best;
   }
 
-  Key ForwardKey(int stage, int micro_batch) const {
+  Key ForwardKey(StageId stage, int micro_batch) const {
     return OrderKey(rule_.forwards, stage, micro_batch);
   }
 
@@ -189,7 +189,7 @@ class RuleDispatcher : public Dispatcher {
   ListRule rule_;
   int first_split_;  // A micro-batch.
   int ranks_;
-  std::vector<std::vector<int>> stages_;
+  std::vector<std::vector<StageId>> stages_;
   std::vector<ReadyQueues> ready_;
   std::vector<int64_t> held_;  // Micro-batches, summed over stages.
   std::vector<int64_t> limits_;

@@ -75,7 +75,7 @@ double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
   // Ranks apply what they have, after their actions or after those of all.
   std::vector<double> tail(ranks, 0);
   for (int rank = 0; rank < ranks; ++rank) {
-    for (const int stage : stages_of[rank]) {
+    for (const StageId stage : stages_of[rank]) {
       tail[rank] += costs.stages[stage].apply;
     }
   }
@@ -91,7 +91,7 @@ double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
     double first_gradient = first_forward;
     double forwards = 0, backwards = 0, gradients = 0;
     double behind = first_forward;
-    for (const int stage : stages_of[rank]) {
+    for (const StageId stage : stages_of[rank]) {
       const StageCost& cost = costs.stages[stage];
       first_forward = std::min(first_forward, lone.forward_at[stage]);
       first_gradient = std::min(first_gradient, lone.gradient_at[stage]);

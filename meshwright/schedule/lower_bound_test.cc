@@ -15,7 +15,7 @@ namespace {
 using Row = std::vector<Action>;
 
 // Every order of two micro-batches' actions on a stage.
-std::vector<Row> OrdersOf(int stage) {
+std::vector<Row> OrdersOf(StageId stage) {
   constexpr ActionKind kKinds[] = {ActionKind::kForward, ActionKind::kInputGrad,
                                    ActionKind::kWeightGrad};
   std::vector<Row> orders;
@@ -37,7 +37,7 @@ std::vector<Row> OrdersOf(int stage) {
 PipelineCosts RandomCosts(std::mt19937& random) {
   std::uniform_real_distribution<double> part(0.1, 1.5);
   PipelineCosts costs;
-  for (int stage = 0; stage < 2; ++stage) {
+  for (StageId stage{0}; stage < 2; ++stage) {
     costs.stages.push_back({.forward = part(random),
                             .input_grad = part(random),
                             .weight_grad = part(random),
@@ -51,8 +51,8 @@ PipelineCosts RandomCosts(std::mt19937& random) {
 // The fastest of all timetables of two stages and two micro-batches.
 double Fastest(const PipelineCosts& costs) {
   double best = std::numeric_limits<double>::infinity();
-  for (const Row& first : OrdersOf(0)) {
-    for (const Row& last : OrdersOf(1)) {
+  for (const Row& first : OrdersOf(StageId(0))) {
+    for (const Row& last : OrdersOf(StageId(1))) {
       const auto run = Simulate(
           {.micro_batches = 2, .rank_of_stage = {0, 1}, .rows = {first, last}},
           costs);

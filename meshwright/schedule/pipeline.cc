@@ -34,13 +34,13 @@ absl::Status CheckStage(const StageCost& cost, size_t stage) {
 
 absl::Status CheckEdge(const StageEdge& edge, int stages) {
   if (edge.from < 0 || edge.from >= edge.to || edge.to >= stages) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("values flow from stage ", edge.from, " to ", edge.to,
-                     ": must be an earlier and a later one of ", stages));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "values flow from stage ", int{edge.from}, " to ", int{edge.to},
+        ": must be an earlier and a later one of ", stages));
   }
   if (!IsDuration(edge.forward_seconds) || !IsDuration(edge.backward_seconds)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("from stage ", edge.from, " to ", edge.to,
+        absl::StrCat("from stage ", int{edge.from}, " to ", int{edge.to},
                      ": a duration is negative or no number"));
   }
   return absl::OkStatus();
@@ -71,7 +71,7 @@ double StageCost::Seconds(ActionKind kind) const {
 
 std::vector<StageEdge> ChainEdges(int stages, double seconds, int64_t bytes) {
   std::vector<StageEdge> edges;
-  for (int stage = 0; stage + 1 < stages; ++stage) {
+  for (StageId stage{0}; stage + 1 < stages; ++stage) {
     edges.push_back({.from = stage,
                      .to = stage + 1,
                      .forward_seconds = seconds,
@@ -112,11 +112,11 @@ absl::Status CheckShape(const PipelineShape& shape) {
         absl::StrCat("devices of ", shape.rank_of_stage.size(),
                      " stages are given, but there are ", shape.stages));
   }
-  for (int stage = 0; stage < shape.stages; ++stage) {
+  for (StageId stage{0}; stage < shape.stages; ++stage) {
     const int rank = shape.rank_of_stage[stage];
     if (rank < 0 || rank >= shape.ranks) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "stage ", stage, " is on device ", rank, " of ", shape.ranks));
+          "stage ", int{stage}, " is on device ", rank, " of ", shape.ranks));
     }
   }
   std::vector<bool> used(static_cast<size_t>(shape.ranks));
@@ -143,9 +143,9 @@ absl::Status CheckCosts(const PipelineCosts& costs, int stages, int ranks) {
   for (const StageEdge& edge : costs.edges) {
     MW_RETURN_IF_ERROR(CheckEdge(edge, stages));
     if (!seen.insert({edge.from, edge.to}).second) {
-      return absl::InvalidArgumentError(absl::StrCat("what flows from stage ",
-                                                     edge.from, " to ", edge.to,
-                                                     " is given twice"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("what flows from stage ", int{edge.from}, " to ",
+                       int{edge.to}, " is given twice"));
     }
   }
   if (!costs.memory_bytes.empty() && std::ssize(costs.memory_bytes) != ranks) {

@@ -55,8 +55,8 @@ struct StageCost {
 // Values flow from stage `from` to a later stage `to`, and their gradients
 // back. Nothing is sent if both are on one rank.
 struct StageEdge {
-  int from = 0;
-  int to = 1;
+  StageId from{0};
+  StageId to{1};
   double forward_seconds = 0;
   double backward_seconds = 0;
   int64_t forward_bytes = 0;

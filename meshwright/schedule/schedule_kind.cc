@@ -37,7 +37,7 @@ absl::StatusOr<ScheduleKind> ParseScheduleKind(absl::string_view name) {
 
 std::vector<int> LoopedPlacement(int stages, int ranks) {
   std::vector<int> placement;
-  for (int stage = 0; stage < stages; ++stage) {
+  for (StageId stage{0}; stage < stages; ++stage) {
     placement.push_back(stage % ranks);
   }
   return placement;
@@ -45,7 +45,7 @@ std::vector<int> LoopedPlacement(int stages, int ranks) {
 
 std::vector<int> VPlacement(int stages, int ranks) {
   std::vector<int> placement;
-  for (int stage = 0; stage < stages; ++stage) {
+  for (StageId stage{0}; stage < stages; ++stage) {
     const int step = stage % (2 * ranks);
     placement.push_back(step < ranks ? step : 2 * ranks - 1 - step);
   }

@@ -52,13 +52,16 @@ TEST(SimulateTest, TransfersShareALink) {
 
 TEST(SimulateTest, SkipsAreWaitedFor) {
   PipelineCosts costs = EvenCosts(3, {.forward = 1, .backward = 1});
-  costs.edges.push_back(
-      {.from = 0, .to = 2, .forward_seconds = 5, .backward_seconds = 7});
+  costs.edges.push_back({.from = StageId(0),
+                         .to = StageId(2),
+                         .forward_seconds = 5,
+                         .backward_seconds = 7});
   const Simulation run = Play("0F0,0B0\n1F0,1B0\n2F0,2B0\n", costs);
   EXPECT_EQ(StartTimes(run, 2), "2F0@6 2B0@7");
   EXPECT_EQ(StartTimes(run, 0), "0F0@0 0B0@15");
   // Without the chain, stages 0 and 1 run side by side.
-  costs.edges = {{.from = 0, .to = 2}, {.from = 1, .to = 2}};
+  costs.edges = {{.from = StageId(0), .to = StageId(2)},
+                 {.from = StageId(1), .to = StageId(2)}};
   EXPECT_EQ(StartTimes(Play("0F0,0B0\n1F0,1B0\n2F0,2B0\n", costs), 1),
             "1F0@0 1B0@3");
 }
@@ -138,11 +141,12 @@ TEST(SimulateTest, RefusesWhatCannotRun) {
   EXPECT_EQ(fault(EvenCosts(2, {.forward = -1})),
             "stage 0: a duration is negative or no number");
   PipelineCosts costs = EvenCosts(2, {});
-  costs.edges[0] = {.from = 1, .to = 0};
+  costs.edges[0] = {.from = StageId(1), .to = StageId(0)};
   EXPECT_EQ(fault(costs),
             "values flow from stage 1 to 0: must be an earlier and a later one "
             "of 2");
-  costs.edges = {{.from = 0, .to = 1}, {.from = 0, .to = 1}};
+  costs.edges = {{.from = StageId(0), .to = StageId(1)},
+                 {.from = StageId(0), .to = StageId(1)}};
   EXPECT_EQ(fault(costs), "what flows from stage 0 to 1 is given twice");
 }
 

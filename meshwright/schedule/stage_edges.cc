@@ -7,12 +7,12 @@
 namespace meshwright {
 
 std::vector<StageEdge> EdgesOf(const StagedStep& step) {
-  std::set<std::pair<int, int>> pairs;
+  std::set<std::pair<StageId, StageId>> pairs;
   for (const StageValue& value : step.values) {
     const StageProgram& from = step.programs[value.program];
     if (from.kind == StageProgram::Kind::kApply) continue;
-    for (const int32_t user : value.users) {
-      const int32_t to = step.programs[user].stage;
+    for (const ProgramId user : value.users) {
+      const StageId to = step.programs[user].stage;
       if (to != from.stage) pairs.insert(std::minmax(from.stage, to));
     }
   }

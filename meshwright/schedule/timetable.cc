@@ -11,10 +11,10 @@ bool Timetable::has_transfers() const {
   });
 }
 
-std::vector<std::vector<int>> StagesByRank(
+std::vector<std::vector<StageId>> StagesByRank(
     const std::vector<int>& rank_of_stage, int ranks) {
-  std::vector<std::vector<int>> stages(static_cast<size_t>(ranks));
-  for (int stage = 0; stage < std::ssize(rank_of_stage); ++stage) {
+  std::vector<std::vector<StageId>> stages(static_cast<size_t>(ranks));
+  for (StageId stage{0}; stage < std::ssize(rank_of_stage); ++stage) {
     stages[rank_of_stage[stage]].push_back(stage);
   }
   return stages;

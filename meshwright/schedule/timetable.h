@@ -30,7 +30,7 @@ struct Timetable {
 };
 
 // The stages of each rank, in order.
-std::vector<std::vector<int>> StagesByRank(
+std::vector<std::vector<StageId>> StagesByRank(
     const std::vector<int>& rank_of_stage, int ranks);
 
 // The timetable without its sends and receives.

@@ -28,8 +28,8 @@ absl::Status Place(const Action& action, int rank, Timetable& timetable) {
   }
   int& home = timetable.rank_of_stage[action.stage];
   if (home >= 0 && home != rank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("stage ", action.stage, " is on device ", home, " too"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "stage ", int{action.stage}, " is on device ", home, " too"));
   }
   home = rank;
   timetable.micro_batches =
@@ -97,11 +97,11 @@ absl::StatusOr<Timetable> ParseCsv(absl::string_view text) {
   if (timetable.rows.empty()) {
     return absl::InvalidArgumentError("the timetable is empty");
   }
-  for (int stage = 0; stage < timetable.stages(); ++stage) {
+  for (StageId stage{0}; stage < timetable.stages(); ++stage) {
     if (timetable.rank_of_stage[stage] < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("the timetable has stage ",
-                                                     timetable.stages() - 1,
-                                                     " but no stage ", stage));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the timetable has stage ", timetable.stages() - 1,
+                       " but no stage ", int{stage}));
     }
   }
   return timetable;

@@ -37,7 +37,7 @@ class Events {
 
   void Slice(int track, const Action& action, double begin, double end,
              Json args) {
-    args["stage"] = action.stage;
+    args["stage"] = int{action.stage};
     if (action.kind != ActionKind::kApply) {
       args["micro_batch"] = action.micro_batch;
     }
@@ -89,9 +89,10 @@ void Draw(const TracedRun& traced, int process, std::string& text) {
                      absl::StrCat("link ", ends.first, " to ", ends.second));
   }
   for (const TimedTransfer& transfer : run.transfers) {
-    events.Slice(links.at({transfer.from_rank, transfer.to_rank}),
-                 transfer.send, transfer.begin, transfer.end,
-                 {{"to_stage", transfer.send.peer}, {"bytes", transfer.bytes}});
+    events.Slice(
+        links.at({transfer.from_rank, transfer.to_rank}), transfer.send,
+        transfer.begin, transfer.end,
+        {{"to_stage", int{transfer.send.peer}}, {"bytes", transfer.bytes}});
   }
   for (size_t rank = 0; rank < run.memory.size(); ++rank) {
     for (const MemoryPoint& point : run.memory[rank]) {

@@ -38,11 +38,11 @@ absl::Status CheckRows(const Timetable& timetable) {
       timetable.micro_batches < 1) {
     return absl::InvalidArgumentError("the timetable is empty");
   }
-  for (int stage = 0; stage < timetable.stages(); ++stage) {
+  for (StageId stage{0}; stage < timetable.stages(); ++stage) {
     const int rank = timetable.rank_of_stage[stage];
     if (rank < 0 || rank >= timetable.ranks()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("stage ", stage, " is on device ", rank,
+          absl::StrCat("stage ", int{stage}, " is on device ", rank,
                        ", the timetable has ", timetable.ranks()));
     }
   }
@@ -83,7 +83,7 @@ class Validator {
         if (!fault.empty()) return Wrong(timetable_, rank, cell, fault);
       }
     }
-    for (int stage = 0; stage < timetable_.stages(); ++stage) {
+    for (StageId stage{0}; stage < timetable_.stages(); ++stage) {
       for (int m = 0; m < timetable_.micro_batches; ++m) {
         MW_RETURN_IF_ERROR(CheckOrder(stage, m));
       }
@@ -111,9 +111,10 @@ class Validator {
     }
     if (transfers_.empty()) return absl::OkStatus();
     const auto& [action, place] = *transfers_.begin();
-    return Wrong(timetable_, place.first, place.second,
-                 absl::StrCat("nothing flows between stages ", action.stage,
-                              " and ", action.peer, " this way"));
+    return Wrong(
+        timetable_, place.first, place.second,
+        absl::StrCat("nothing flows between stages ", int{action.stage},
+                     " and ", int{action.peer}, " this way"));
   }
 
  private:
@@ -125,8 +126,8 @@ class Validator {
     }
   };
 
-  int RankOf(int stage) const { return timetable_.rank_of_stage[stage]; }
-  Cells& At(int stage, int micro_batch) {
+  int RankOf(StageId stage) const { return timetable_.rank_of_stage[stage]; }
+  Cells& At(StageId stage, int micro_batch) {
     return cells_[int64_t{stage} * timetable_.micro_batches + micro_batch];
   }
 
@@ -142,7 +143,7 @@ class Validator {
                           " micro-batches");
     }
     if (RankOf(action.stage) != rank) {
-      return absl::StrCat("stage ", action.stage, " is on device ",
+      return absl::StrCat("stage ", int{action.stage}, " is on device ",
                           RankOf(action.stage));
     }
     if (action.kind == ActionKind::kApply) {
@@ -169,13 +170,13 @@ class Validator {
     return fault.empty() ? keep(cells.weight) : fault;
   }
 
-  absl::Status CheckOrder(int stage, int micro_batch) {
+  absl::Status CheckOrder(StageId stage, int micro_batch) {
     const Cells& cells = At(stage, micro_batch);
     const auto missing = [&](ActionKind kind, absl::string_view what) {
       return absl::InvalidArgumentError(absl::StrCat(
           "device ", RankOf(stage), " never runs ",
           ToString(Action{stage, kind, micro_batch}), ": the ", what,
-          " of micro-batch ", micro_batch, " in stage ", stage));
+          " of micro-batch ", micro_batch, " in stage ", int{stage}));
     };
     if (cells.forward < 0) return missing(ActionKind::kForward, "forward");
     if (cells.gradient < 0) {
@@ -195,7 +196,8 @@ class Validator {
     return absl::OkStatus();
   }
 
-  absl::Status Later(int cell, int other, absl::string_view what, int stage) {
+  absl::Status Later(int cell, int other, absl::string_view what,
+                     StageId stage) {
     const int rank = RankOf(stage);
     return Wrong(
         timetable_, rank, cell,

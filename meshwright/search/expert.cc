@@ -104,15 +104,15 @@ bool IsRecipe(Expert expert) {
   return expert != Expert::kAuto && expert != Expert::kVolume;
 }
 
-Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh,
-                std::optional<int32_t> batch_axis) {
+Requirement RequirementOf(Expert expert, const StepModel& model,
+                          const Mesh& mesh, std::optional<int32_t> batch_axis) {
   if (!IsRecipe(expert)) return {};
   const ExpertAxes axes = AxesOf(expert, mesh, batch_axis);
   const AxisList state = SubAxesOf(mesh, axes.state);
   // State of experts may be split over theirs, as the search likes.
   const uint32_t others = SubAxesOf(mesh, axes.batch).Bits() & ~state.Bits() &
                           ~SubAxesOf(mesh, axes.expert).Bits();
-  return [=, &model, &mesh](int32_t group, const Sharding& sharding) {
+  return [=, &model, &mesh](GroupId group, const Sharding& sharding) {
     switch (model.kinds[group]) {
       case StateKind::kNone:
         return true;

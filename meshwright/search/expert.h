@@ -1,4 +1,5 @@
-// Recipes for parallelism that experts write by hand, as demands on a plan.
+// Recipes for parallelism that experts write by hand, as requirements on a
+// plan.
 #ifndef MESHWRIGHT_SEARCH_EXPERT_H_
 #define MESHWRIGHT_SEARCH_EXPERT_H_
 
@@ -9,19 +10,19 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "meshwright/search/demands.h"
+#include "meshwright/search/requirements.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {
 
 enum class Expert : uint8_t {
-  kAuto,      // No demand.
+  kAuto,      // No requirement.
   kDp,        // The batch over all devices; state replicated.
   kZero2,     // As kDp; optimizer state and gradients sharded.
   kZero3,     // As kZero2; weights sharded too.
   kMegatron,  // The batch over one axis, weights over the other, if any.
   kSequence,  // As kMegatron, and the sequence over the second axis.
-  kVolume,    // No demand; minimises bytes sent instead of time.
+  kVolume,    // No requirement; minimises bytes sent instead of time.
 };
 
 // "auto", "dp", ..., and common aliases: "ddp" is dp, "zero1" zero2 (see
@@ -37,13 +38,13 @@ std::vector<std::string> ExpertNames();
 // Whether weights are split over an axis beside the batch's, as tensor
 // parallelism does.
 bool SplitsWeights(Expert expert);
-// Whether it makes demands on a plan.
+// Whether it sets requirements on a plan.
 bool IsRecipe(Expert expert);
 
-// The demand on `mesh`, whose axes have the purposes of AxesOf
+// The requirement on `mesh`, whose axes have the purposes of AxesOf
 // (expert_axes.h). `model` and `mesh` must outlive the result.
-Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh,
-                std::optional<int32_t> batch_axis);
+Requirement RequirementOf(Expert expert, const StepModel& model,
+                          const Mesh& mesh, std::optional<int32_t> batch_axis);
 
 }  // namespace meshwright
 

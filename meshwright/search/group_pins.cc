@@ -46,12 +46,12 @@ absl::StatusOr<GroupPins> PinnedGroups(const StepModel& model,
   GroupPins pinned;
   const auto by_op = PinsByOp(model.graph, given, model.state_ops);
   for (size_t i = 0; i < by_op.size(); ++i) {
-    const int32_t group = model.alike.group_of[i];
+    const GroupId group = model.groups.group_of[i];
     if (by_op[i].empty() || group < 0 || pinned.contains(group)) continue;
     std::vector<GroupPin>& pins = pinned[group];
     for (const TensorPin& pin : by_op[i]) {
       pins.push_back({pin.tensor, *pin.asked, NameOf(model, pin),
-                      model.alike.group_of[pin.op]});
+                      model.groups.group_of[pin.op]});
     }
     MW_RETURN_IF_ERROR(CheckAgree(pins, mesh));
   }

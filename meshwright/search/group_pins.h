@@ -20,10 +20,10 @@ namespace meshwright {
 struct GroupPin {
   int32_t tensor = 0;  // As in TensorPin: operands first.
   Annotation asked;
-  std::string name;   // Of the pinned parameter, output or instruction;
-  int32_t group = 0;  // the group it is in.
+  std::string name;  // Of the pinned parameter, output or instruction;
+  GroupId group;     // the group it is in.
 };
-using GroupPins = std::map<int32_t, std::vector<GroupPin>>;  // By group.
+using GroupPins = std::map<GroupId, std::vector<GroupPin>>;  // By group.
 
 // A pin on a state parameter also pins its next value, and vice versa.
 // kInvalidArgument, naming both pins, when one tensor is pinned in two ways.

@@ -45,12 +45,12 @@ MeshPins PinsOn(const Module& module, const char* mesh,
   return pins;
 }
 
-int32_t GroupOf(const StepModel& model, const std::string& name) {
+GroupId GroupOf(const StepModel& model, const std::string& name) {
   for (size_t i = 0; i < model.graph.ops.size(); ++i) {
     if (model.graph.ops[i].live && model.graph.ops[i].instruction->name == name)
-      return model.alike.group_of[i];
+      return model.groups.group_of[i];
   }
-  return -1;
+  return kNoGroup;
 }
 
 TEST(GroupPins, APinConcernsWhatItNamesOnly) {
@@ -63,7 +63,7 @@ TEST(GroupPins, APinConcernsWhatItNamesOnly) {
   const GroupPins pinned = *PinnedGroups(model, pins.given, pins.mesh);
   ASSERT_EQ(pinned.size(), 1u);
   EXPECT_EQ(pinned.begin()->first, GroupOf(model, "w40"));
-  EXPECT_EQ(model.alike.members[pinned.begin()->first].size(), 1u);
+  EXPECT_EQ(model.groups.members[pinned.begin()->first].size(), 1u);
 }
 
 TEST(GroupPins, EqualPinsOfAlikeOpsStayTogether) {
@@ -74,8 +74,8 @@ TEST(GroupPins, EqualPinsOfAlikeOpsStayTogether) {
   }
   const MeshPins pins = PinsOn(module, "a=2", all);
   const StepModel model = ModelStep(module, FusionStyleFor(true), &pins);
-  EXPECT_EQ(model.alike.count(),
-            ModelStep(module, FusionStyleFor(true)).alike.count());
+  EXPECT_EQ(model.groups.count(),
+            ModelStep(module, FusionStyleFor(true)).groups.count());
 }
 
 struct PinCase {
@@ -98,7 +98,7 @@ TEST_P(KeptPins, ArePlannedAndLower) {
   ASSERT_TRUE(oracle.ok()) << oracle.status();
   const StepModel model = ModelStep(module, FusionStyleFor(true), &pins);
   MeshTask task = TaskOn(mesh);
-  task.demands.pins = *PinnedGroups(model, pins.given, pins.mesh);
+  task.requirements.pins = *PinnedGroups(model, pins.given, pins.mesh);
   for (const bool sketch : {false, true}) {
     const absl::StatusOr<MeshPlan> plan =
         sketch ? SketchMesh(model, task) : PlanMesh(model, task);
@@ -107,8 +107,8 @@ TEST_P(KeptPins, ArePlannedAndLower) {
     const absl::StatusOr<Partitioned> split = PartitionAs(
         module, task.mesh, model.graph, plan->assignment, resharder);
     ASSERT_TRUE(split.ok()) << split.status();
-    const int32_t group = GroupOf(model, one.of);
-    const OpId op = model.alike.members[group][0];
+    const GroupId group = GroupOf(model, one.of);
+    const OpId op = model.groups.members[group][0];
     const Sharding got =
         ResultSharding(plan->assignment.rules[op],
                        plan->assignment.strategies[op], 0, task.mesh);
@@ -167,8 +167,8 @@ TEST(GroupPins, OfStateOnAnyAxis) {
     const StepModel model = ModelStep(module, FusionStyleFor(true), &pins);
     MeshTask task = TaskOn("data=4,model=2");
     task.memory_limit = int64_t{1} << 30;
-    task.demands.pins = *PinnedGroups(model, pins.given, pins.mesh);
-    EXPECT_EQ(task.demands.pins.size(), 2u);  // And its next value.
+    task.requirements.pins = *PinnedGroups(model, pins.given, pins.mesh);
+    EXPECT_EQ(task.requirements.pins.size(), 2u);  // And its next value.
     const absl::StatusOr<MeshPlan> plan = SketchMesh(model, task);
     EXPECT_TRUE(plan.ok()) << text << " " << plan.status();
   }

@@ -52,8 +52,8 @@ bool MeshProblem::CarriesLess(const HeldValue& held, const Option& of,
 std::vector<int32_t> MeshProblem::CarryAll(absl::Span<const int32_t> chosen) {
   std::vector<int32_t> start(chosen.begin(), chosen.end());
   for (const HeldValue& held : model_.held) {
-    const int32_t of = model_.values[held.value].group;
-    const int32_t by = model_.values[held.carried].group;
+    const GroupId of = model_.values[held.value].group;
+    const GroupId by = model_.values[held.carried].group;
     if (of == by) continue;  // A single choice for both.
     CostTable table{.rows = static_cast<int32_t>(options_[of].size()),
                     .columns = static_cast<int32_t>(options_[by].size())};

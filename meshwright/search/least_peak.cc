@@ -10,12 +10,12 @@
 namespace meshwright {
 
 int64_t LeastPeak(const StepModel& model, const Mesh& mesh,
-                  const Demands& demands) {
+                  const Requirements& requirements) {
   std::vector<double> held(static_cast<size_t>(model.points), 0);
   ShardingPool pool;
-  const OptionMaker maker(model, mesh, demands, pool);
-  for (int32_t group = 0; group < model.alike.count(); ++group) {
-    const std::vector<int32_t>& values = model.group_values[group];
+  const OptionMaker maker(model, mesh, requirements, pool);
+  for (GroupId group{0}; group < model.groups.count(); ++group) {
+    const std::vector<GroupValueId>& values = model.group_values[group];
     if (values.empty()) continue;
     std::vector<double> least(values.size(),
                               std::numeric_limits<double>::infinity());

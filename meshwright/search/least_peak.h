@@ -5,17 +5,17 @@
 #include <cstdint>
 
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/search/demands.h"
+#include "meshwright/search/requirements.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {
 
 // Bytes per device at the memory point with the highest use, if every value is
-// sharded as far as any option that the demands allow shards it. No plan on
-// this mesh takes less, as the search counts. Cheap: nothing is priced or
+// sharded as far as any option that the requirements allow shards it. No plan
+// on this mesh takes less, as the search counts. Cheap: nothing is priced or
 // solved.
 int64_t LeastPeak(const StepModel& model, const Mesh& mesh,
-                  const Demands& demands);
+                  const Requirements& requirements);
 
 }  // namespace meshwright
 

@@ -51,20 +51,20 @@ class Liveness {
   }
 
  private:
-  int32_t GroupValueOf(ValueId id) const {
+  GroupValueId GroupValueOf(ValueId id) const {
     const FlatValue& value = graph_.values[id];
     return model_
-        .group_values[model_.alike.group_of[value.producer]][value.result];
+        .group_values[model_.groups.group_of[value.producer]][value.result];
   }
 
   bool IsStored(ValueId id) const {
-    return model_.alike.group_of[graph_.values[id].producer] >= 0 &&
+    return model_.groups.group_of[graph_.values[id].producer] >= 0 &&
            model_.values[GroupValueOf(id)].is_stored;
   }
 
   HeldValue& HeldBy(ValueId value, ValueId carried, size_t points) {
-    const int32_t of = GroupValueOf(value);
-    const int32_t by = GroupValueOf(carried);
+    const GroupValueId of = GroupValueOf(value);
+    const GroupValueId by = GroupValueOf(carried);
     for (HeldValue& known : model_.held) {
       if (known.value == of && known.carried == by) return known;
     }
@@ -235,7 +235,7 @@ MemoryNeed LeastMemory(const StepModel& model) {
 int64_t BatchSize(const StepModel& model) {
   int64_t batch = 1;
   int64_t most = 0;
-  for (int32_t group = 0; group < model.alike.count(); ++group) {
+  for (GroupId group{0}; group < model.groups.count(); ++group) {
     const std::optional<int64_t> dimension = model.batch_dims[group];
     if (!dimension.has_value()) continue;
     const Shape& shape = *model.values[model.group_values[group][0]].shape;

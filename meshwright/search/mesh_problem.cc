@@ -53,10 +53,10 @@ MeshProblem::MeshProblem(const StepModel& model, const MeshTask& task,
                          Resharder& resharder, const OneAxisFree* only,
                          Parts parts)
     : model_(model), task_(task), mesh_(task.mesh), resharder_(resharder) {
-  const int32_t groups = model.alike.count();
+  const int32_t groups = model.groups.count();
   options_.resize(groups);
-  const OptionMaker maker(model, mesh_, task.demands, pool_);
-  for (int32_t g = 0; g < groups; ++g) AddGroup(g, maker.For(g, only));
+  const OptionMaker maker(model, mesh_, task.requirements, pool_);
+  for (GroupId g{0}; g < groups; ++g) AddGroup(g, maker.For(g, only));
   if (parts == Parts::kWork) return;
   for (const auto& [parameter, output] : model.state_pairs) {
     AddStatePair(parameter, output);
@@ -70,7 +70,7 @@ MeshProblem::MeshProblem(const StepModel& model, const MeshTask& task,
 
 double MeshProblem::LeastWork() const {
   int64_t least = 0;
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
     least = AddCosts(least, *std::ranges::min_element(problem_.nodes[g].costs));
   }
   return SecondsOfUnits(least);
@@ -80,7 +80,7 @@ double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {
   return meshwright::LocalBytes(shape, pool_[sharding], mesh_);
 }
 
-std::vector<ShardingId> MeshProblem::Results(int32_t value) const {
+std::vector<ShardingId> MeshProblem::Results(GroupValueId value) const {
   const GroupValue& of = model_.values[value];
   std::vector<ShardingId> forms;
   for (const Option& option : options_[of.group]) {
@@ -89,13 +89,13 @@ std::vector<ShardingId> MeshProblem::Results(int32_t value) const {
   return forms;
 }
 
-ShardingId MeshProblem::ResultOf(int32_t value,
+ShardingId MeshProblem::ResultOf(GroupValueId value,
                                  absl::Span<const int32_t> chosen) const {
   const GroupValue& of = model_.values[value];
   return options_[of.group][chosen[of.group]].results[of.result];
 }
 
-std::vector<ShardingId> MeshProblem::Operands(int32_t group,
+std::vector<ShardingId> MeshProblem::Operands(GroupId group,
                                               int32_t operand) const {
   std::vector<ShardingId> forms;
   for (const Option& option : options_[group]) {
@@ -104,7 +104,7 @@ std::vector<ShardingId> MeshProblem::Operands(int32_t group,
   return forms;
 }
 
-const Computation* MeshProblem::BodyOf(int32_t group,
+const Computation* MeshProblem::BodyOf(GroupId group,
                                        const Option& option) const {
   const Rule& rule = model_.rule(group);
   if (!rule.manual_axes.empty()) return model_.op(group).instruction->called[0];
@@ -122,7 +122,7 @@ const Computation* MeshProblem::BodyOf(int32_t group,
 }
 
 // Computing, and the communication inside its lowering.
-double MeshProblem::WorkOf(int32_t group, const Option& option) const {
+double MeshProblem::WorkOf(GroupId group, const Option& option) const {
   const FlatOp& op = model_.op(group);
   const Rule& rule = model_.rule(group);
   if (op.kind != OpKind::kCompute || !Exchanges(rule, option.strategy)) {
@@ -139,7 +139,7 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
 // The longer of arithmetic and memory traffic. Of a user's kernel or a
 // shard_map region, the time of its body. `flops`: per device, if that is not
 // the op's share of the whole.
-double MeshProblem::ComputingOf(int32_t group, const Option& option,
+double MeshProblem::ComputingOf(GroupId group, const Option& option,
                                 std::optional<double> flops) const {
   const FlatOp& op = model_.op(group);
   const OpTraffic& traffic = model_.traffic_of(group);
@@ -166,7 +166,7 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
              LocalBytes(*model_.graph.values[op.operands[i]].shape,
                         option.operands[i]);
   }
-  for (const int32_t value : model_.group_values[group]) {
+  for (const GroupValueId value : model_.group_values[group]) {
     if (!traffic.is_root) continue;
     bytes += traffic.writes *
              LocalBytes(*model_.values[value].shape,
@@ -185,7 +185,7 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
   return std::max(of_body, PartSeconds(share, *task_.rates));
 }
 
-LocalWork MeshProblem::LocalWorkOf(int32_t group, const Option& option,
+LocalWork MeshProblem::LocalWorkOf(GroupId group, const Option& option,
                                    const Work& work) const {
   const FlatOp& op = model_.op(group);
   const OpTraffic& traffic = model_.traffic_of(group);
@@ -214,7 +214,7 @@ LocalWork MeshProblem::LocalWorkOf(int32_t group, const Option& option,
 
 // State, what is computed at the end of a step, and what the micro-batch loop
 // carries.
-bool MeshProblem::IsKept(int32_t group) const {
+bool MeshProblem::IsKept(GroupId group) const {
   const FlatOp& op = model_.op(group);
   return op.region == 0 || (op.kind == OpKind::kCarry && op.entries == 1);
 }
@@ -238,7 +238,7 @@ void MeshProblem::AddUsage(const std::vector<float>& alive,
   }
 }
 
-void MeshProblem::AddGroup(int32_t group, std::vector<Option> options) {
+void MeshProblem::AddGroup(GroupId group, std::vector<Option> options) {
   ProblemNode node;
   if (options.empty()) {
     impossible_.push_back(group);
@@ -248,7 +248,7 @@ void MeshProblem::AddGroup(int32_t group, std::vector<Option> options) {
   for (const Option& option : options_[group]) {
     node.costs.push_back(Units(WorkOf(group, option) * model_.weights[group]));
   }
-  for (const int32_t value : model_.group_values[group]) {
+  for (const GroupValueId value : model_.group_values[group]) {
     std::vector<double> bytes;
     for (const ShardingId form : Results(value)) {
       bytes.push_back(LocalBytes(*model_.values[value].shape, form) /
@@ -260,7 +260,7 @@ void MeshProblem::AddGroup(int32_t group, std::vector<Option> options) {
 }
 
 // The next value has the sharding of the parameter.
-void MeshProblem::AddStatePair(int32_t parameter, int32_t output) {
+void MeshProblem::AddStatePair(GroupId parameter, GroupId output) {
   CostTable table;
   table.rows = static_cast<int32_t>(options_[parameter].size());
   table.columns = static_cast<int32_t>(options_[output].size());
@@ -309,13 +309,13 @@ void MeshProblem::AddCopies() {
   for (size_t i = 0; i < model_.uses.size(); ++i) {
     uses[model_.uses[i].value].push_back(static_cast<int32_t>(i));
   }
-  for (size_t v = 0; v < model_.values.size(); ++v) {
+  for (GroupValueId v; v < std::ssize(model_.values); ++v) {
     const GroupValue& value = model_.values[v];
     if (uses[v].size() < 2 || !value.shape->IsArray() ||
         value.shape->rank() == 0 || model_.rule(value.group).cheap_to_repeat) {
       continue;
     }
-    const std::vector<ShardingId> made = Results(static_cast<int32_t>(v));
+    const std::vector<ShardingId> made = Results(v);
     std::vector<ShardingId> forms = made;
     for (const int32_t use : uses[v]) {
       const std::vector<ShardingId> wanted =
@@ -355,7 +355,7 @@ void MeshProblem::AddCopies() {
         {value.group, node, problem_.AddTable(std::move(table))});
     copy_of_[v] = node;
     forms.insert(forms.end(), forms.begin(), forms.begin() + count);
-    copies_[node] = {static_cast<int32_t>(v), std::move(forms)};
+    copies_[node] = {v, std::move(forms)};
   }
 }
 
@@ -406,14 +406,14 @@ std::vector<Sharing> MeshProblem::SharingOf(
         ResultOf(use.value, chosen) !=
             options_[use.user][chosen[use.user]].operands[use.operand];
   }
-  for (size_t v = 0; v < model_.values.size(); ++v) {
+  for (GroupValueId v; v < std::ssize(model_.values); ++v) {
     if (!moved[v]) continue;
     const GroupValue& value = model_.values[v];
     const int32_t copy = copy_of_[v];
     const bool apart =
         copy < 0 ||
         chosen[copy] < static_cast<int32_t>(copies_.at(copy).forms.size() / 2);
-    for (const OpId op : model_.alike.members[value.group]) {
+    for (const OpId op : model_.groups.members[value.group]) {
       const FlatOp& made = graph.ops[op];
       const ValueId id = made.first_result + value.result;
       const bool only_read =
@@ -435,7 +435,7 @@ StepTime MeshProblem::TimeOf(absl::Span<const int32_t> chosen) const {
     for (const ShardingId id : ids) all.push_back(&pool_[id]);
     return all;
   };
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
     const Option& option = options_[g][chosen[g]];
     split.work.push_back(WorkOf(g, option));
     split.operands.push_back(forms(option.operands));
@@ -448,8 +448,8 @@ Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
   Assignment assignment;
   assignment.rules = model_.rules;
   assignment.strategies.resize(model_.rules.size());
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
-    for (const OpId op : model_.alike.members[g]) {
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
+    for (const OpId op : model_.groups.members[g]) {
       assignment.strategies[op] = options_[g][chosen[g]].strategy;
     }
   }

@@ -53,23 +53,23 @@ class MeshProblem {
 
   const Problem& problem() const { return problem_; }
   const ShardingPool& pool() const { return pool_; }
-  const std::vector<Option>& options(int32_t group) const {
+  const std::vector<Option>& options(GroupId group) const {
     return options_[group];
   }
-  // Groups without any option that the demands allow.
-  const std::vector<int32_t>& impossible() const { return impossible_; }
+  // Groups without any option that the requirements allow.
+  const std::vector<GroupId>& impossible() const { return impossible_; }
 
   // A lower bound on the seconds of computing, whatever the strategies.
   double LeastWork() const;
 
   // An initial solution: for each group the option that is closest to its axis
-  // placement in a plan, possibly of another mesh; see AxisPlaces. `shared`:
+  // places in a plan, possibly of another mesh; see AxisPlaces. `shared`:
   // the shared forms of that plan, if it is of the same mesh.
-  std::vector<int32_t> WarmStart(const std::vector<AxisPlaces>& placements,
+  std::vector<int32_t> WarmStart(const std::vector<AxisPlaces>& axis_places,
                                  const SharedForms& shared) const;
   SharedForms SharedOf(absl::Span<const int32_t> chosen) const;
-  // The axis placement that was chosen, by group.
-  std::vector<AxisPlaces> PlacementsOf(absl::Span<const int32_t> chosen) const;
+  // The axis places that were chosen, by group.
+  std::vector<AxisPlaces> PlacesOf(absl::Span<const int32_t> chosen) const;
 
   // The memory of a solution of problem(), including loop-carried values that
   // have another sharding inside the loop than outside of it, which the problem
@@ -96,27 +96,27 @@ class MeshProblem {
 
  private:
   struct Copy {
-    int32_t value = 0;
+    GroupValueId value;
     // Options: as produced, then reshards of it.
     std::vector<ShardingId> forms;
   };
 
-  void AddGroup(int32_t group, std::vector<Option> options);
-  void AddStatePair(int32_t parameter, int32_t output);
+  void AddGroup(GroupId group, std::vector<Option> options);
+  void AddStatePair(GroupId parameter, GroupId output);
   void AddCopies();
   void AddUses();
   bool CarriesLess(const HeldValue& held, const Option& of,
                    const Option& by) const;
   // The kernel variant for the option's local shapes; null if the group is not
   // a kernel.
-  const Computation* BodyOf(int32_t group, const Option& option) const;
-  double WorkOf(int32_t group, const Option& option) const;
-  double ComputingOf(int32_t group, const Option& option,
+  const Computation* BodyOf(GroupId group, const Option& option) const;
+  double WorkOf(GroupId group, const Option& option) const;
+  double ComputingOf(GroupId group, const Option& option,
                      std::optional<double> flops) const;
-  LocalWork LocalWorkOf(int32_t group, const Option& option,
+  LocalWork LocalWorkOf(GroupId group, const Option& option,
                         const Work& work) const;
   // Whether it is a residual, kept per micro-batch.
-  bool IsKept(int32_t group) const;
+  bool IsKept(GroupId group) const;
   void AddUsage(const std::vector<float>& alive,
                 const std::vector<double>& bytes, ProblemNode& node) const;
   // The cost table of resharding from each of `from` to each of `to`, times
@@ -125,9 +125,10 @@ class MeshProblem {
                     const std::vector<ShardingId>& to, double weight);
   int32_t AsMade(const Copy& copy, absl::Span<const int32_t> chosen) const;
   std::vector<Sharing> SharingOf(absl::Span<const int32_t> chosen) const;
-  std::vector<ShardingId> Results(int32_t value) const;
-  ShardingId ResultOf(int32_t value, absl::Span<const int32_t> chosen) const;
-  std::vector<ShardingId> Operands(int32_t group, int32_t operand) const;
+  std::vector<ShardingId> Results(GroupValueId value) const;
+  ShardingId ResultOf(GroupValueId value,
+                      absl::Span<const int32_t> chosen) const;
+  std::vector<ShardingId> Operands(GroupId group, int32_t operand) const;
 
   const StepModel& model_;
   const MeshTask& task_;
@@ -136,7 +137,7 @@ class MeshProblem {
   Problem problem_;
   ShardingPool pool_;
   std::vector<std::vector<Option>> options_;  // By group.
-  std::vector<int32_t> impossible_;
+  std::vector<GroupId> impossible_;
   std::vector<int32_t> copy_of_;    // By value: its node, or -1.
   std::map<int32_t, Copy> copies_;  // By node.
   // Key: bits of an element, ids of the lists of forms, and the weight.

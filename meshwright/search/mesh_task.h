@@ -12,16 +12,16 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/reshard/prices.h"
 #include "meshwright/reshard/reshard_path_cache.h"
-#include "meshwright/search/demands.h"
 #include "meshwright/search/mesh_policy.h"
 #include "meshwright/search/options.h"
+#include "meshwright/search/requirements.h"
 #include "meshwright/solve/solve.h"
 
 namespace meshwright {
 
 // By value (StepModel::values): the sharding to which it is resharded once for
 // all its users.
-using SharedForms = std::map<int32_t, Sharding>;
+using SharedForms = std::map<GroupValueId, Sharding>;
 
 // What is minimised.
 enum class Objective : uint8_t {
@@ -43,10 +43,10 @@ struct MeshTask {
   // The mesh is that of one of so many pipeline stages, which holds this share
   // of the residuals kept per micro-batch.
   double stages = 1;
-  Demands demands;
+  Requirements requirements;
   MeshPolicy policy;
   SolveOptions solve;
-  // The axis placement of a plan to start from, of this mesh or one with as
+  // The axis places of a plan to start from, of this mesh or one with as
   // many axes.
   std::vector<AxisPlaces> warm_start;
   SharedForms warm_start_shared;  // If that plan is of this mesh.

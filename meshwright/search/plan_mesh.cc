@@ -12,10 +12,10 @@ namespace {
 
 // A group has no option.
 absl::Status Impossible(const StepModel& model, const MeshTask& task,
-                        int32_t group) {
+                        GroupId group) {
   const Instruction& instruction = *model.op(group).instruction;
-  const auto pins = task.demands.pins.find(group);
-  if (pins == task.demands.pins.end()) {
+  const auto pins = task.requirements.pins.find(group);
+  if (pins == task.requirements.pins.end()) {
     return absl::InvalidArgumentError(absl::StrCat(
         instruction.name, " cannot be split as asked for on the mesh ",
         task.mesh.ToString()));
@@ -64,7 +64,7 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                   ? problem.TimeOf(solution.assignment)
                   : StepTime{.seconds = plan.seconds};
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
-  plan.placements = problem.PlacementsOf(solution.assignment);
+  plan.axis_places = problem.PlacesOf(solution.assignment);
   plan.shared = problem.SharedOf(solution.assignment);
   return plan;
 }
@@ -85,7 +85,7 @@ double BoundOf(const StepModel& model, const MeshTask& task) {
 
 int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
   // An axis is assigned to any factor, or to none.
-  const auto options = [&](int32_t group) {
+  const auto options = [&](GroupId group) {
     double count = 1;
     for (size_t i = 0; i < mesh.axes().size(); ++i) {
       count *= static_cast<double>(model.rule(group).factors.size() + 1);
@@ -115,15 +115,15 @@ absl::StatusOr<MeshPlan> SketchByAxis(const StepModel& model,
     part.warm_start = only.places;
     absl::StatusOr<MeshPlan> plan = SolveOn(model, part, resharder, &only);
     if (!plan.ok()) return plan.status();
-    only.places = plan->placements;
+    only.places = plan->axis_places;
     part.warm_start_shared = plan->shared;
     if (!best.ok() || plan->seconds <= best->seconds) best = std::move(plan);
     return absl::OkStatus();
   };
-  if (std::ssize(only.places) != model.alike.count()) {
+  if (std::ssize(only.places) != model.groups.count()) {
     // One axis after the other, each with the memory saving expected from those
     // after it.
-    only.places.assign(model.alike.count(), AxisPlaces(axes, kNowhere));
+    only.places.assign(model.groups.count(), AxisPlaces(axes, kNowhere));
     double room = static_cast<double>(task.mesh.device_count());
     for (int32_t i = 0; i < axes; ++i) {
       const int32_t axis = (task.first_axis + i) % axes;
@@ -164,7 +164,7 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
   const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
   if (axes < 2) return PlanMesh(model, task);
   absl::StatusOr<MeshPlan> plan = SketchByAxis(model, task);
-  if (plan.ok() || task.demands.pins.empty()) return plan;
+  if (plan.ok() || task.requirements.pins.empty()) return plan;
   MeshTask other = task;
   other.warm_start.clear();
   other.warm_start_shared.clear();

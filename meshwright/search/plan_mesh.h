@@ -23,13 +23,14 @@ struct MeshPlan {
   // collectives. Plans of different meshes and step variants are compared by
   // this.
   StepTime time;
-  std::vector<AxisPlaces> placements;  // By group.
+  std::vector<AxisPlaces> axis_places;  // By group.
   SharedForms shared;
   int64_t peak_bytes = 0;
 };
 
 // kResourceExhausted if no solution within the memory limit was found;
-// kInvalidArgument, naming an instruction, if the demands leave it no option.
+// kInvalidArgument, naming an instruction, if the requirements leave it no
+// option.
 absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model, const MeshTask& task);
 
 // A quick lower bound on PlanMesh's seconds: the least time of computing.

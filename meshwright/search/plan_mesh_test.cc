@@ -77,8 +77,8 @@ TEST(LeastPeak, IsTheLeastThatCanBePlanned) {
 TEST(PlanMesh, DepthCostsNothing) {
   const Module deep = Layers(80, 8, 16);
   const Module deeper = Layers(160, 8, 16);
-  EXPECT_EQ(ModelStep(deep, FusionStyleFor(true)).alike.count(),
-            ModelStep(deeper, FusionStyleFor(true)).alike.count());
+  EXPECT_EQ(ModelStep(deep, FusionStyleFor(true)).groups.count(),
+            ModelStep(deeper, FusionStyleFor(true)).groups.count());
 }
 
 TEST(PlanMesh, AssignmentsLower) {
@@ -103,7 +103,7 @@ TEST(PlanMesh, ComputingOnlyBreaksTiesOfVolume) {
   MeshTask task = TaskOn("d=2");
   // Nothing is sent by plans that split the batch.
   task.prices.collective = {1, 1};
-  task.demands.expert = [&](int32_t group, const Sharding& sharding) {
+  task.requirements.expert = [&](GroupId group, const Sharding& sharding) {
     const FlatOp& op = model.op(group);
     return op.kind != OpKind::kParameter || op.instruction->name != "x" ||
            AxesOf(sharding.dims[0]) == task.mesh.SubAxes(0);
@@ -114,7 +114,7 @@ TEST(PlanMesh, ComputingOnlyBreaksTiesOfVolume) {
   ASSERT_TRUE(quickest.ok() && least.ok());
   // Costs are whole picoseconds.
   EXPECT_NEAR(least->seconds, 1e-3 * quickest->seconds,
-              static_cast<double>(model.alike.count()) / kUnitsPerSecond);
+              static_cast<double>(model.groups.count()) / kUnitsPerSecond);
   EXPECT_EQ(least->time.seconds, least->seconds);
 }
 
@@ -122,7 +122,7 @@ TEST(PlanMesh, KeepsADemand) {
   const Module module = Layers(1, 8, 16);
   const StepModel model = ModelStep(module, FusionStyleFor(true));
   MeshTask task = TaskOn("d=2");
-  task.demands.expert = [&](int32_t group, const Sharding& sharding) {
+  task.requirements.expert = [&](GroupId group, const Sharding& sharding) {
     return model.op(group).instruction->name != "w0" ||
            AxesOf(sharding.dims[1]) == task.mesh.SubAxes(0);
   };
@@ -133,7 +133,7 @@ TEST(PlanMesh, KeepsADemand) {
                                   plan->assignment.strategies[w0], 0, task.mesh)
                        .dims[1]),
             task.mesh.SubAxes(0));
-  task.demands.expert = [&](int32_t group, const Sharding&) {
+  task.requirements.expert = [&](GroupId group, const Sharding&) {
     return model.op(group).instruction->name != "dot0";
   };
   EXPECT_THAT(PlanMesh(model, task).status().message(),
@@ -151,8 +151,8 @@ class HeldByALoop : public testing::Test {
     task_.memory_limit = 1 << 20;
   }
 
-  Demand Lying(bool is_split, bool is_carried_split) const {
-    return [=, this](int32_t group, const Sharding& sharding) {
+  Requirement Lying(bool is_split, bool is_carried_split) const {
+    return [=, this](GroupId group, const Sharding& sharding) {
       const FlatOp& op = model_.op(group);
       const bool is_carried = op.kind == OpKind::kCarry && op.live &&
                               op.operands[1] == op.first_result;
@@ -162,7 +162,7 @@ class HeldByALoop : public testing::Test {
     };
   }
   absl::StatusOr<MeshPlan> Plan(bool is_split, bool is_carried_split) {
-    task_.demands.expert = Lying(is_split, is_carried_split);
+    task_.requirements.expert = Lying(is_split, is_carried_split);
     return PlanMesh(model_, task_);
   }
   MeshProblem ProblemWith(int64_t limit) {
@@ -174,7 +174,7 @@ class HeldByALoop : public testing::Test {
     EXPECT_TRUE(plan.ok()) << plan.status();
     if (!plan.ok()) return 0;
     const MeshProblem problem = ProblemWith(1 << 20);
-    return problem.MemoryOf(problem.WarmStart(plan->placements, plan->shared))
+    return problem.MemoryOf(problem.WarmStart(plan->axis_places, plan->shared))
         .peak;
   }
 
@@ -200,7 +200,7 @@ TEST_F(HeldByALoop, IsCarriedAsItIsWhereMemoryIsShort) {
   const int64_t peak = PeakOf(false, true);
   MeshProblem problem = ProblemWith(peak * 3 / 4);
   const std::vector<int32_t> chosen =
-      problem.WarmStart(plan->placements, plan->shared);
+      problem.WarmStart(plan->axis_places, plan->shared);
   EXPECT_TRUE(Evaluate(problem.problem(), chosen).allowed());
   EXPECT_FALSE(problem.MemoryOf(chosen).fits);
   const std::vector<int32_t> start = problem.CarryAll(chosen);

@@ -12,7 +12,7 @@ struct ProblemPolicy {
   // Ops are equivalent if all within this number of steps of them do the same.
   // Large enough to distinguish the positions in a layer, small enough that
   // only the outermost layers differ because of the model's ends.
-  int alike_rounds = 10;
+  int refinement_rounds = 10;
   // Times at which memory is counted: each is a constraint of the problem, and
   // liveness changes little between two of them.
   size_t memory_points = 48;

@@ -11,7 +11,7 @@ namespace meshwright {
 namespace {
 
 AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
-  AxisPlaces placement;
+  AxisPlaces places;
   for (size_t i = 0; i < mesh.axes().size(); ++i) {
     const uint32_t bits = mesh.SubAxes(static_cast<int32_t>(i)).Bits();
     int32_t place = (strategy.pending.Bits() & bits) != 0 ? kPends : kNowhere;
@@ -21,20 +21,20 @@ AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
         break;
       }
     }
-    placement.push_back(place);
+    places.push_back(place);
   }
-  return placement;
+  return places;
 }
 
 }  // namespace
 
-std::vector<AxisPlaces> MeshProblem::PlacementsOf(
+std::vector<AxisPlaces> MeshProblem::PlacesOf(
     absl::Span<const int32_t> chosen) const {
-  std::vector<AxisPlaces> placements;
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
-    placements.push_back(AxisPlacesOf(options_[g][chosen[g]].strategy, mesh_));
+  std::vector<AxisPlaces> axis_places;
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
+    axis_places.push_back(AxisPlacesOf(options_[g][chosen[g]].strategy, mesh_));
   }
-  return placements;
+  return axis_places;
 }
 
 SharedForms MeshProblem::SharedOf(absl::Span<const int32_t> chosen) const {
@@ -53,21 +53,21 @@ int32_t MeshProblem::AsMade(const Copy& copy,
 }
 
 std::vector<int32_t> MeshProblem::WarmStart(
-    const std::vector<AxisPlaces>& placements,
+    const std::vector<AxisPlaces>& axis_places,
     const SharedForms& shared) const {
-  if (static_cast<int32_t>(placements.size()) != model_.alike.count()) {
+  if (static_cast<int32_t>(axis_places.size()) != model_.groups.count()) {
     return {};
   }
   std::vector<int32_t> chosen(problem_.nodes.size(), 0);
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+  for (GroupId g{0}; g < model_.groups.count(); ++g) {
     size_t most = 0;
     for (size_t i = 0; i < options_[g].size(); ++i) {
-      const AxisPlaces placement = AxisPlacesOf(options_[g][i].strategy, mesh_);
+      const AxisPlaces places = AxisPlacesOf(options_[g][i].strategy, mesh_);
       size_t same = 1;
       // Axes that the other mesh does not have are placed like its last one.
-      for (size_t a = 0; a < placement.size(); ++a) {
-        const size_t like = std::min(a, placements[g].size() - 1);
-        if (placement[a] == placements[g][like]) ++same;
+      for (size_t a = 0; a < places.size(); ++a) {
+        const size_t like = std::min(a, axis_places[g].size() - 1);
+        if (places[a] == axis_places[g][like]) ++same;
       }
       if (same > most) {
         most = same;

@@ -99,17 +99,17 @@ class Modeller {
       ids = RuleIds(graph_, model_.rules);
       TellPinnedApart(by_op, ids);
     }
-    model_.alike = FindAlikeOps(graph_, ids, tied);
-    const int32_t groups = model_.alike.count();
+    model_.groups = GroupOps(graph_, ids, tied);
+    const int32_t groups = model_.groups.count();
     model_.weights.assign(groups, 0);
     model_.work.resize(groups);
     const ModuleWork work(*model_.module);
-    for (int32_t g = 0; g < groups; ++g) {
+    for (GroupId g{0}; g < groups; ++g) {
       if (model_.op(g).kind != OpKind::kCompute) continue;
       model_.work[g] = work.Of(*model_.op(g).instruction);
     }
-    for (int32_t g = 0; g < groups; ++g) {
-      for (const OpId op : model_.alike.members[g]) {
+    for (GroupId g{0}; g < groups; ++g) {
+      for (const OpId op : model_.groups.members[g]) {
         model_.weights[g] += graph_.ops[op].repeats;
       }
     }
@@ -128,11 +128,11 @@ class Modeller {
   }
 
  private:
-  int32_t GroupOf(OpId op) const { return model_.alike.group_of[op]; }
+  GroupId GroupOf(OpId op) const { return model_.groups.group_of[op]; }
 
-  void AddPair(int32_t parameter, int32_t output) {
+  void AddPair(GroupId parameter, GroupId output) {
     if (parameter < 0 || output < 0) return;  // A dead one.
-    const std::pair<int32_t, int32_t> pair(parameter, output);
+    const std::pair<GroupId, GroupId> pair(parameter, output);
     auto& pairs = model_.state_pairs;
     if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) {
       pairs.push_back(pair);
@@ -140,13 +140,12 @@ class Modeller {
   }
 
   void FindValues() {
-    const int32_t groups = model_.alike.count();
+    const int32_t groups = model_.groups.count();
     model_.group_values.resize(groups);
-    for (int32_t g = 0; g < groups; ++g) {
+    for (GroupId g{0}; g < groups; ++g) {
       const FlatOp& op = model_.op(g);
       for (int32_t r = 0; r < op.result_count; ++r) {
-        model_.group_values[g].push_back(
-            static_cast<int32_t>(model_.values.size()));
+        model_.group_values[g].push_back(GroupValueId(model_.values.size()));
         model_.values.push_back(
             {.group = g,
              .result = r,
@@ -156,13 +155,13 @@ class Modeller {
   }
 
   void FindUses() {
-    std::map<std::tuple<int32_t, int32_t, int32_t>, double> uses;
+    std::map<std::tuple<GroupId, int32_t, GroupValueId>, double> uses;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const FlatOp& op = graph_.ops[i];
       if (!op.live) continue;
       for (size_t k = 0; k < op.operands.size(); ++k) {
         const FlatValue& from = graph_.values[op.operands[k]];
-        const int32_t value =
+        const GroupValueId value =
             model_.group_values[GroupOf(from.producer)][from.result];
         const double times =
             op.kind == OpKind::kCarry && k == 0 ? op.entries : op.repeats;
@@ -177,8 +176,8 @@ class Modeller {
   }
 
   void FindKinds() {
-    model_.kinds.assign(model_.alike.count(), StateKind::kNone);
-    model_.batch_dims.resize(model_.alike.count());
+    model_.kinds.assign(model_.groups.count(), StateKind::kNone);
+    model_.batch_dims.resize(model_.groups.count());
     const std::vector<bool> behind = BehindLoss(model_);
     const auto batch = BatchDimensions(*model_.module, graph_, {.count = 1});
     for (size_t i = 0; i < graph_.parameters.size(); ++i) {
@@ -202,7 +201,7 @@ class Modeller {
   // What leads to the next value of a loop's carry, as far as partial sums can
   // pass.
   void FindPending() {
-    model_.may_pend.assign(model_.alike.count(), false);
+    model_.may_pend.assign(model_.groups.count(), false);
     std::vector<OpId> stack;
     for (const Loop& loop : graph_.loops) {
       for (const OpId carry : loop.carries) stack.push_back(carry);

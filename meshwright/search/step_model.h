@@ -17,14 +17,17 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/rules/rule.h"
-#include "meshwright/search/alike_ops.h"
+#include "meshwright/search/op_groups.h"
 #include "meshwright/search/traffic.h"
 
 namespace meshwright {
 
+// Of a result of every member of a group: its index in StepModel::values.
+using GroupValueId = StrongId<struct GroupValueIdTag>;
+
 // Result `result` of every member of a group.
 struct GroupValue {
-  int32_t group = 0;
+  GroupId group;
   int32_t result = 0;
   const Shape* shape = nullptr;
   // Materialised in memory; others are fused into their users.
@@ -39,8 +42,8 @@ struct GroupValue {
 // loop. While the loop runs, its loop-carried copy counts as alive, and the
 // value itself only if it has another sharding.
 struct HeldValue {
-  int32_t value = 0;    // Into StepModel::values, as `carried`.
-  int32_t carried = 0;  // The loop-carried value.
+  GroupValueId value;
+  GroupValueId carried;  // The loop-carried value.
   // By memory point: how many such loops are running.
   std::vector<float> alive;
 };
@@ -48,8 +51,8 @@ struct HeldValue {
 // Operand `operand` of group `user` is `value`; a group may use a value with
 // several operands.
 struct GroupUse {
-  int32_t value = 0;  // Into StepModel::values.
-  int32_t user = 0;
+  GroupValueId value;
+  GroupId user;
   int32_t operand = 0;
   double weight = 0;  // Reshards per step, over all members.
 };
@@ -66,11 +69,11 @@ struct StepModel {
   ModuleRoles roles;
   FlatGraph graph;
   SharedRules rules;  // By op.
-  AlikeOps alike;
+  OpGroups groups;
   std::vector<Work> work;  // By group: of one member, unsharded.
   StepTraffic traffic;
   std::vector<double> weights;  // By group: executions per step.
-  std::vector<std::vector<int32_t>> group_values;  // By group and result.
+  std::vector<std::vector<GroupValueId>> group_values;  // By group and result.
   std::vector<GroupValue> values;
   std::vector<HeldValue> held;
   std::vector<GroupUse> uses;    // By user, then operand.
@@ -83,18 +86,18 @@ struct StepModel {
   // By leaf array of the entry's parameters: the parameter it is part of.
   std::vector<int32_t> parameter_of_leaf;
   // Pairs of a state parameter and its next value: groups, and ops.
-  std::vector<std::pair<int32_t, int32_t>> state_pairs;
+  std::vector<std::pair<GroupId, GroupId>> state_pairs;
   std::vector<std::pair<OpId, OpId>> state_ops;
   int32_t points = 0;  // Memory points.
 
-  const Rule& rule(int32_t group) const {
-    return rules[alike.members[group][0]];
+  const Rule& rule(GroupId group) const {
+    return rules[groups.members[group][0]];
   }
-  const FlatOp& op(int32_t group) const {
-    return graph.ops[alike.members[group][0]];
+  const FlatOp& op(GroupId group) const {
+    return graph.ops[groups.members[group][0]];
   }
-  const OpTraffic& traffic_of(int32_t group) const {
-    return traffic.ops[alike.members[group][0]];
+  const OpTraffic& traffic_of(GroupId group) const {
+    return traffic.ops[groups.members[group][0]];
   }
 };
 

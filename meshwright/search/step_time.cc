@@ -66,7 +66,7 @@ class StepClock {
  private:
   using Items = std::vector<Region::Item>;
 
-  int32_t GroupOf(OpId op) const { return model_.alike.group_of[op]; }
+  GroupId GroupOf(OpId op) const { return model_.groups.group_of[op]; }
   const Sharding* FormOf(ValueId value) const {
     const FlatValue& of = graph_.values[value];
     return split_.results[GroupOf(of.producer)][of.result];

@@ -150,8 +150,8 @@ class MicroBatchRun {
       auto& pin = pins.parameters.emplace_back();
       const bool whole_rows =
           shape.rank() > 0 && shape.dimensions[0] % mesh_.Size(axes) == 0;
-      if (argument.cut.has_value()) {
-        pin = SplitAlong(shape, *argument.cut, axes);
+      if (argument.batch_dim.has_value()) {
+        pin = SplitAlong(shape, *argument.batch_dim, axes);
       } else if (argument.kind == Kind::kAccumulator && split_accumulators_ &&
                  whole_rows && !axes.empty()) {
         pin = SplitAlong(shape, 0, axes);
@@ -169,9 +169,9 @@ class MicroBatchRun {
         case Kind::kParameter: {
           const Literal& input = inputs[argument.index];
           arguments.push_back(
-              argument.cut.has_value()
+              argument.batch_dim.has_value()
                   ? ShardOf(input,
-                            SplitAlong(input.shape, *argument.cut,
+                            SplitAlong(input.shape, *argument.batch_dim,
                                        time->AllSubAxes()),
                             *time, index, 0)
                   : input);

@@ -172,7 +172,7 @@ TEST(MicroBatchesTest, CutsTheDimensionThatIsGiven) {
 TEST(MicroBatchesTest, FindsABatchThatIsTheSecondDimension) {
   const Module module = ValueOf(ReadStep("accumulated_by_hand"));
   const MicroBatched split = ValueOf(SplitMicroBatches(module, {.count = 3}));
-  EXPECT_EQ(split.phases[0].arguments[2].cut, 1);
+  EXPECT_EQ(split.phases[0].arguments[2].batch_dim, 1);
   EXPECT_EQ(CheckMicroBatches(OracleOf(module, "accumulated_by_hand"), split,
                               ValueOf(Mesh::Parse("1"))),
             absl::OkStatus());
@@ -186,9 +186,9 @@ TEST(MicroBatchesTest, SaysWhatGoesInAndOut) {
   ASSERT_EQ(micro.arguments.size(), 7);
   EXPECT_EQ(micro.arguments[0].index, 0);
   EXPECT_EQ(micro.arguments[1].index, 1);
-  EXPECT_EQ(micro.arguments[1].cut, std::nullopt);
+  EXPECT_EQ(micro.arguments[1].batch_dim, std::nullopt);
   EXPECT_EQ(micro.arguments[2].index, 3);
-  EXPECT_EQ(micro.arguments[2].cut, 0);
+  EXPECT_EQ(micro.arguments[2].batch_dim, 0);
   EXPECT_EQ(micro.arguments[3].kind, Kind::kIndex);
   EXPECT_EQ(micro.arguments[4].kind, Kind::kAccumulator);
   EXPECT_EQ(micro.module.entry()->Parameters()[2]->shape.ToString(),

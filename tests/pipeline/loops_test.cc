@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_stages.h"
-#include "meshwright/remat/cut_loops.h"
 #include "tests/partition/micro_batch_oracle.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/value_of.h"
@@ -22,7 +22,8 @@ using ProgramKind = StageProgram::Kind;
 struct Loops {
   Loops(Module step, int64_t micro_batches, int32_t stages)
       : module(std::move(step)),
-        split(*ValueOf(CutLoops(module, AnalyzeRoles(module), stages))),
+        split(*ValueOf(
+            SplitLoopsForStages(module, AnalyzeRoles(module), stages))),
         staged(MakeStages(split.module, micro_batches, stages)) {}
 
   static StagedStep MakeStages(const Module& cut, int64_t micro_batches,
@@ -50,7 +51,7 @@ int64_t ResidualBytes(const StagedStep& step) {
   for (const StageValue& value : step.values) {
     const StageProgram& from = step.programs[value.program];
     if (from.kind != ProgramKind::kForward) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       const StageProgram& to = step.programs[user];
       if (to.stage == from.stage && to.kind != ProgramKind::kForward) {
         bytes += ByteSize(value.shape);
@@ -96,7 +97,7 @@ TEST_P(ScannedZooTest, StagesMeetInOneActivation) {
   for (const StageValue& value : loops.staged.values) {
     const StageProgram& from = loops.staged.programs[value.program];
     if (from.kind == ProgramKind::kApply) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (loops.staged.programs[user].stage == from.stage) continue;
       crossing.insert(value.name);
       EXPECT_EQ(value.shape.dimensions.back(), 64) << value.name;
@@ -141,7 +142,7 @@ TEST(LoopPipelineTest, TheNormOfAllLayersTakesScalars) {
   for (const StageValue& value : loops.staged.values) {
     const StageProgram& from = loops.staged.programs[value.program];
     if (from.kind != ProgramKind::kApply) continue;
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (loops.staged.programs[user].stage == from.stage) continue;
       EXPECT_LE(ElementCount(value.shape), 7) << value.name;
     }

@@ -6,9 +6,9 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/microbatch/micro_batch_loop.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/stage_policy.h"
 #include "meshwright/pipeline_search/step_stages.h"
-#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/executor.h"
 #include "meshwright/runtime/local_runner.h"
 #include "meshwright/schedule/generate.h"
@@ -37,8 +37,9 @@ absl::StatusOr<std::vector<Tensor>> OutputsAfter(Runner& runner, int steps) {
 absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
     const Module& module, const MicroBatchOptions& options, int steps,
     int32_t stages) {
-  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> loops,
-                      CutLoops(module, AnalyzeRoles(module), stages));
+  MW_ASSIGN_OR_RETURN(
+      std::optional<SplitStep> loops,
+      SplitLoopsForStages(module, AnalyzeRoles(module), stages));
   const Module& cut = loops.has_value() ? loops->module : module;
   MW_ASSIGN_OR_RETURN(PipelineStep step,
                       TakeApart(cut, AnalyzeRoles(cut), options));

@@ -11,9 +11,9 @@
 #include "meshwright/base/is_long_for_test.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_stages.h"
 #include "meshwright/planner/planner.h"
-#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/local_runner.h"
 #include "meshwright/runtime/pipeline_runner.h"
 #include "tests/partition/partition_oracle.h"
@@ -247,7 +247,7 @@ TEST(StageChoiceTest, StagesRematerialise) {
   request.recompute = Recompute::kFull;
   const Plan again = plan();
   EXPECT_EQ(again.recompute, Recompute::kFull);
-  for (int stage = 0; stage < 2; ++stage) {
+  for (StageId stage{0}; stage < 2; ++stage) {
     EXPECT_LT(again.pipeline->stages[stage].held_bytes,
               kept.pipeline->stages[stage].held_bytes / 2)
         << stage;
@@ -313,7 +313,7 @@ TEST(StageChoiceTest, GradientsAreReducedOnce) {
 TEST(StageChoiceTest, OpsOfStagesAreFoundAgain) {
   const Module module = ValueOf(ReadZooModule("llama_tiny"));
   const SplitStep loops =
-      *ValueOf(CutLoops(module, AnalyzeRoles(module), /*stages=*/2));
+      *ValueOf(SplitLoopsForStages(module, AnalyzeRoles(module), /*stages=*/2));
   const Mesh mesh = *Mesh::Parse("data=2");
   const PlannedStep looped = ValueOf(
       PlannedStep::Of(loops.module, 4, Recompute::kNone, /*row_blocks=*/1));

@@ -10,8 +10,8 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/split_for_stages.h"
 #include "meshwright/pipeline_search/step_stages.h"
-#include "meshwright/remat/cut_loops.h"
 
 namespace meshwright {
 namespace {
@@ -21,7 +21,7 @@ absl::Status Run(const std::string& path, int32_t stages, int64_t count) {
   MW_ASSIGN_OR_RETURN(const Module whole, ReadModule(bytes));
   const Stopwatch looped;
   MW_ASSIGN_OR_RETURN(const std::optional<SplitStep> loops,
-                      CutLoops(whole, AnalyzeRoles(whole), stages));
+                      SplitLoopsForStages(whole, AnalyzeRoles(whole), stages));
   const Module& module = loops.has_value() ? loops->module : whole;
   std::cout << "loops " << looped.seconds() << " s\n";
   const Stopwatch apart;
@@ -42,7 +42,7 @@ absl::Status Run(const std::string& path, int32_t stages, int64_t count) {
             << " programs\n";
   for (const StageValue& value : staged.values) {
     const StageProgram& from = staged.programs[value.program];
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       const StageProgram& to = staged.programs[user];
       if (to.stage == from.stage) continue;
       std::cout << from.Name() << " -> " << to.Name() << " " << value.name

@@ -142,7 +142,7 @@ TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
   for (const StageValue& value : staged.values) {
     const StageProgram& from = staged.programs[value.program];
     if (from.kind == StageProgram::Kind::kApply) continue;  // Once, at the end.
-    for (const int32_t user : value.users) {
+    for (const ProgramId user : value.users) {
       if (staged.programs[user].stage == from.stage) continue;
       EXPECT_NE(value.shape.dimensions, table) << value.name;
     }

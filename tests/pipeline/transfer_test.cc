@@ -46,13 +46,13 @@ void PrintTo(const MoveCase& test, std::ostream* out) {
 // The devices of both stages, dealt out to workers in turn.
 class MoveTest : public ::testing::TestWithParam<MoveCase> {
  protected:
-  static constexpr int32_t kFrom = 0;
-  static constexpr int32_t kTo = 1;
+  static constexpr StageId kFrom{0};
+  static constexpr StageId kTo{1};
 
   // What a worker has of the devices.
   std::vector<OwnDevices> OwnOf(int worker, Client* client) const {
     std::vector<OwnDevices> own(2);
-    for (int32_t stage : {kFrom, kTo}) {
+    for (StageId stage : {kFrom, kTo}) {
       OwnDevices& here = own[stage];
       for (size_t i = 0; i < devices_[stage].size(); ++i) {
         const bool is_here = devices_[stage][i].worker == worker;
@@ -71,7 +71,7 @@ class MoveTest : public ::testing::TestWithParam<MoveCase> {
            std::vector<Tensor>& received) {
     Client* const client = ValueOf(OracleClient());
     int32_t next = 0;
-    for (int32_t stage : {kFrom, kTo}) {
+    for (StageId stage : {kFrom, kTo}) {
       devices_[stage].clear();
       const size_t count = stage == kFrom ? shards.size() : received.size();
       for (size_t i = 0; i < count; ++i, ++next) {

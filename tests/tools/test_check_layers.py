@@ -99,3 +99,52 @@ def test_says_where_and_what_is_wrong(tmp_path, files, said):
     assert answer.returncode == 1
     assert said in answer.stdout
     assert "layers: 1 problem\n" in answer.stdout
+
+
+WALK = """\
+1. `hlo/` reads a module,
+   which `plan/` decides about.
+2. `engine/` runs it.
+
+| folder |
+| `nowhere/` |
+"""
+
+
+def check_walk(root: Path, walk: str) -> subprocess.CompletedProcess:
+    (root / "docs").mkdir()
+    (root / "docs" / "architecture.md").write_text(walk)
+    files = {
+        "hlo/shape.h": "",
+        "plan/plan.h": '#include "meshwright/hlo/shape.h"\n',
+        "plan/plan_test.cc": '#include "meshwright/engine/client.h"\n',
+        "engine/client.h": "",
+    }
+    return check(root, files)
+
+
+def test_a_walk_in_one_direction_is_fine_and_tests_may_look_ahead(tmp_path):
+    answer = check_walk(tmp_path, WALK)
+    assert answer.returncode == 0, answer.stdout
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        pytest.param(
+            "1. `hlo/` reads a module,\n   which `plan/`",
+            "1. `plan/` is made of what\n   `hlo/`",
+            "the walk has plan before hlo, which it includes (plan.h)",
+            id="back",
+        ),
+        pytest.param("`engine/`", "it", "the walk leaves out engine", id="left-out"),
+        pytest.param(
+            "runs it", "and `nowhere/`", "nowhere, which is no folder", id="unknown"
+        ),
+    ],
+)
+def test_a_walk_goes_in_one_direction_through_all_folders(tmp_path, old, new, said):
+    answer = check_walk(tmp_path, WALK.replace(old, new))
+    assert answer.returncode == 1
+    assert said in answer.stdout
+    assert "layers: 1 problem\n" in answer.stdout
