@@ -184,8 +184,7 @@ absl::Status RunWorker(const CommandLine& line) {
   ClientOptions client{.cpu_devices = static_cast<int>(devices)};
   std::string platform = line.Text("platform", "");
   if (line.Has("memory-fraction")) {
-    MW_ASSIGN_OR_RETURN(client.values["memory_fraction"],
-                        MemoryFraction(line));
+    MW_ASSIGN_OR_RETURN(client.values["memory_fraction"], MemoryFraction(line));
     if (platform.empty()) platform = "cuda";
   }
   // The worker's own coordinator would end with it.
