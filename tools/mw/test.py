@@ -108,10 +108,11 @@ def steps(long: bool) -> list[Step]:
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
         Step("text", _pytest("text", VENV, "tests/text", marks), both),
         Step("replay", _replay(long), ("build",), cores=2),
-        # In small pieces to the end, so that no core is idle then.
+        # In small pieces to the end, so that no core is idle then; one more than there
+        # are cores, since tests of processes also wait.
         Step(
             "e2e",
-            _pytest("e2e", VENV, "tests/e2e", marks, every),
+            _pytest("e2e", VENV, "tests/e2e", marks, every + 1),
             (*all_venvs, "build"),
             cores=every,
         ),
