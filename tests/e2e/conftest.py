@@ -28,9 +28,10 @@ def pytest_configure(config):
 # Files that take longest. They are started first, so that no worker has one of them
 # left when the others are done.
 FIRST = (
-    "test_spmd_oracle", "test_docs", "test_combinations", "test_stage_names",
-    "test_recompute", "test_workers", "test_jax_operations", "test_checkpoint",
-    "test_plan", "test_commands", "test_own_models", "test_terminal", "test_pipeline",
+    "test_combinations", "test_docs", "test_terminal", "test_recompute",
+    "test_workers", "test_spmd_oracle", "test_plan", "test_commands",
+    "test_shaped_kernels", "test_own_models", "test_jax_operations", "test_words",
+    "test_data", "test_checkpoint", "test_kills", "test_pipeline",
 )  # fmt: skip
 
 

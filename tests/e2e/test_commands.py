@@ -120,11 +120,11 @@ def test_run_takes_npz_and_gzip(cli, testdata, tmp_path):
 
 
 def test_demo_trains(cli):
-    done = cli("demo", "--assumed")
+    done = cli("demo", "--assumed", "--steps", 50)
     assert done.returncode == 0, done.stderr
     lines = re.findall(r"loss (\S+), on one device (\S+)", done.stdout)
     assert len(lines) == 11
-    assert all(float(a) == pytest.approx(float(b), rel=1e-3) for a, b in lines[:6])
+    assert all(float(a) == pytest.approx(float(b), rel=1e-3) for a, b in lines)
     assert float(lines[0][0]) > 4.5 and float(lines[-1][0]) < 3.0
     assert "mesh " in done.stdout and "predicted" in done.stdout
     assert "2 workers with 8 virtual devices" in done.stdout

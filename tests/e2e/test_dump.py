@@ -69,12 +69,11 @@ def test_no_folder(cli, testdata, tmp_path, where):
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def test_a_refused_step(cli, testdata, tmp_path):
+def test_a_refused_step(cli, mlp, tmp_path):
     """What was tried is there, with the reasons, and no plan of an earlier call."""
-    module = testdata / "gpt_tiny.hlo.pb.zst"
     flags = ("--cluster", "h200:8", "--assumed", "--stages", 1, "--dump", tmp_path)
-    assert cli("plan", module, *flags).returncode == 0
-    cli.refuses("plan", module, *flags, "--memory", 0.00001)
+    assert cli("plan", mlp, *flags).returncode == 0
+    cli.refuses("plan", mlp, *flags, "--memory", 0.000001)
     table = rows(tmp_path / "candidates.tsv")
     assert table and all(row["why_not"] for row in table)
     phases = {row["phase"] for row in rows(tmp_path / "phases.tsv")}

@@ -21,7 +21,7 @@ def test_options_lower_and_plan(cli, tmp_path, model, option, value, platform, h
     assert has in cli("inspect", path, "--text").stdout
     for strategy in ("auto", "dp"):
         report = cli.json(
-            *("plan", path, "--cluster", "h200:8", "--assumed", "--require-rules"),
+            *("plan", path, "--cluster", "h200:4", "--assumed", "--require-rules"),
             *("--strategy", strategy),
         )
         assert report["predicted"]["step_seconds"] > 0
@@ -34,7 +34,7 @@ def test_ragged_mixtures_in_micro_batches(cli, tmp_path, stages):
     words = ["moe", "tiny", "-o", path, "--platform", "cuda", "--routing", "ragged"]
     scripts.run("-m", "meshwright.zoo", "lower", *words)
     cli.json(
-        *("plan", path, "--cluster", "cpu:4", "--assumed", "--micro-batches", 2),
+        *("plan", path, "--cluster", "cpu:2", "--assumed", "--micro-batches", 2),
         *("--stages", stages, "-o", plan),
     )
     assert cli.json("check", path, "--plan", plan, "--steps", 1)["ok"]

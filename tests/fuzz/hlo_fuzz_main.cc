@@ -27,6 +27,7 @@
 #include "meshwright/hlo/compression.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/hlo/read_text.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/hlo/write_module.h"
 #include "tests/fuzz/wire_mutator.h"
@@ -101,7 +102,7 @@ std::string Mutate(const std::vector<std::string>& files,
                    std::mt19937_64* random) {
   std::string bytes = files[(*random)() % files.size()];
   const uint64_t rounds = 1 + (*random)() % 5 / 2;
-  const bool structured = (*random)() % 8 != 0;
+  const bool structured = (*random)() % 8 != 0 && !IsModuleText(bytes);
   for (uint64_t round = 0; round < rounds; ++round) {
     bytes = structured ? MutateWire(bytes, random) : MutateBytes(bytes, random);
   }
@@ -123,6 +124,15 @@ std::string ReadPlain(const char* path) {
   return Decompress(bytes).value();
 }
 
+// Text also as the protobuf of the same module.
+void AddFile(const char* path, std::vector<std::string>* files) {
+  files->push_back(ReadPlain(path));
+  if (!IsModuleText(files->back())) return;
+  const auto module = ReadModule(files->back());
+  MW_CHECK(module.ok()) << path << ": " << module.status();
+  files->push_back(WriteModule(*module).value());
+}
+
 int Main(int argc, char** argv) {
   int64_t count = 1000;
   int64_t only = -1;
@@ -136,7 +146,7 @@ int Main(int argc, char** argv) {
     } else if (std::strcmp(argv[i], "--only") == 0 && has_value) {
       only = std::atoll(argv[++i]);
     } else {
-      files.push_back(ReadPlain(argv[i]));
+      AddFile(argv[i], &files);
     }
   }
   if (files.empty()) {

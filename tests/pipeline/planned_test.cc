@@ -274,6 +274,7 @@ TEST(StageChoiceTest, MicroBatchesAreAsManyAsPay) {
         ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
     EXPECT_EQ(chosen.micro_batches, count);
     for (const int64_t other : {8, 16}) {
+      if (other == count) continue;
       request.micro_batches = other;
       EXPECT_LE(
           chosen.predicted.step_seconds,

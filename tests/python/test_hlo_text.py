@@ -5,6 +5,7 @@ text through XLA's parser and once as bytes, must be the program XLA prints for
 the original. So must what comes back for the text that XLA prints.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -121,6 +122,12 @@ PROGRAMS = {
 }
 
 
+@functools.cache
+def bytes_of(name):
+    """Of a program, lowered once for all tests."""
+    return PROGRAMS[name]()
+
+
 @pytest.fixture(scope="module")
 def tool():
     assert TOOL.exists(), f"{TOOL} is not built"
@@ -224,7 +231,7 @@ def test_xla_reads_modules_of_the_repository(tool, tmp_path, source):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_xla_reads_what_we_write(tool, tmp_path, name):
-    data = PROGRAMS[name]()
+    data = bytes_of(name)
     path = tmp_path / "module.hlo.pb"
     path.write_bytes(data)
     check(tool, path, data)
@@ -233,13 +240,13 @@ def test_xla_reads_what_we_write(tool, tmp_path, name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_xla_wrote_verifies(tool, tmp_path, name):
     path = tmp_path / "module.hlo.pb"
-    path.write_bytes(PROGRAMS[name]())
+    path.write_bytes(bytes_of(name))
     tool("verify", path)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_text_that_xla_prints_is_read(tool, tmp_path, name):
-    module = load(PROGRAMS[name]())
+    module = load(bytes_of(name))
     text, again = tmp_path / "module.txt", tmp_path / "again"
     for options in ({}, {"print_operand_shape": True}):
         text.write_text(show(module, **options))

@@ -146,6 +146,7 @@ def test_running_statistics_are_state():
     assert not np.allclose(*means)
 
 
+@pytest.mark.one_jax
 def test_experts_take_no_more_than_their_capacity():
     from meshwright.zoo.moe import top2_gating
 
@@ -158,6 +159,7 @@ def test_experts_take_no_more_than_their_capacity():
     np.testing.assert_allclose(everything.sum(axis=(2, 3)), 1, rtol=1e-5)
 
 
+@pytest.mark.one_jax
 @pytest.mark.parametrize(("model", "size"), PUBLISHED)
 def test_published_sizes_have_the_published_count(model, size):
     millions = zoo.build(model, size).parameter_count / 1e6
@@ -172,12 +174,14 @@ def test_published_sizes_lower_from_shapes_alone(model, size):
     assert len(module.aliases) == len(module.outputs) - 1
 
 
+@pytest.mark.one_jax
 def test_settings_can_be_replaced():
     step = zoo.build("gpt", "117m", layers=2, seq=128, batch=4, dtype="f32")
     assert step.batch_shapes["tokens"].shape == (4, 128)
     assert step.state_shapes["params"]["positions"].shape == (128, 768)
 
 
+@pytest.mark.one_jax
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [

@@ -52,7 +52,7 @@ TSAN = ("wire",)
 TSAN_LONG = ("engine", "solve", "planner", "runtime", "launch")
 # Without --long only these tests of a folder: seconds instead of minutes.
 QUICK_SANITIZED = {"wire": "*MessagesTest*:*Shm*:*KeyValue*:*SharedMemory2"}
-FUZZ_COUNT = 5_000
+FUZZ_COUNT = 20_000
 FUZZ_COUNT_LONG = 1_000_000
 SANITIZER_ENV = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -108,10 +108,11 @@ def steps(long: bool) -> list[Step]:
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
         Step("text", _pytest("text", VENV, "tests/text", marks), both),
         Step("replay", _replay(long), ("build",), cores=2),
-        # In small pieces to the end, so that no core is idle then.
+        # In small pieces to the end, so that no core is idle then; one more than there
+        # are cores, since tests of processes also wait.
         Step(
             "e2e",
-            _pytest("e2e", VENV, "tests/e2e", marks, every),
+            _pytest("e2e", VENV, "tests/e2e", marks, every + 1),
             (*all_venvs, "build"),
             cores=every,
         ),
@@ -251,13 +252,21 @@ def _gtest(preset: str, target: str, chosen: str):
 
 def _fuzz(count: int, seed: int):
     def run(task: Task) -> Outcome:
-        modules = sorted((ROOT / "testdata").glob("*.hlo.pb*"))
-        argv = [_built("dev", "hlo_fuzz"), "--count", count, "--seed", seed, *modules]
+        argv = [_built("dev", "hlo_fuzz"), "--count", count, "--seed", seed]
+        argv += fuzzed_modules()
         log_name = f"fuzz-asan-{seed}"
         process.run(log_name, argv, log_name, env=SANITIZER_ENV, task=task)
         return Outcome(passed=1, remark=f"{count} mutated files")
 
     return run
+
+
+def fuzzed_modules() -> list[Path]:
+    """Steps of models, and the small modules of text tests: these take a tenth of the
+    time, and have kinds of operations that no model has."""
+    small = (ROOT / "tests" / "text").rglob("*.hlo")
+    whole = (path for path in small if path.parent.name != "errors")
+    return sorted([*(ROOT / "testdata").glob("*.hlo.pb*"), *whole])
 
 
 def _built(preset: str, target: str) -> Path:

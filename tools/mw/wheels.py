@@ -170,6 +170,8 @@ def _make_venv(venv: Path, task: Task | None) -> None:
 def _install(layer: Layer, task: Task | None) -> None:
     pip = [layer.venv / "bin" / "python", "-m", "pip", "install"]
     pip += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    # Modules are compiled when they are first imported, as few of them ever are.
+    pip += ["--no-compile"]
     pip += ["--no-deps"] if layer.alone else []
     log = f"pip-{layer.name}"
     write_stamp(_busy(layer.venv), layer.name)
