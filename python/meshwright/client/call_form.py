@@ -245,10 +245,16 @@ class _Reader:
             if found.comes_back
         }
 
+        values = [
+            found.tree if found.leaf is None else self._leaves[found.leaf].form.value
+            for found in states
+        ]
+        trees = list(map(jax.tree_util.tree_structure, values))
+
         def number(part) -> int | None:
-            found = jax.tree_util.tree_leaves(part, is_leaf=_is_fetched)
-            outputs = tuple(leaf.output for leaf in found if _is_fetched(leaf))
-            return nexts.get(outputs)
+            found = nexts.get(_outputs(part))
+            is_wrapped = found is not None and _wraps(part, trees[found])
+            return None if is_wrapped else found
 
         return jax.tree_util.tree_map(
             lambda part: part if number(part) is None else Next(number(part)),
@@ -259,6 +265,28 @@ class _Reader:
 
 def _is_fetched(part) -> bool:
     return isinstance(part, Fetched)
+
+
+def _outputs(part) -> tuple[int, ...]:
+    import jax
+
+    leaves = jax.tree_util.tree_leaves(part, is_leaf=_is_fetched)
+    return tuple(leaf.output for leaf in leaves if _is_fetched(leaf))
+
+
+def _wraps(part, tree) -> bool:
+    """Whether it is not itself of this structure, but holds what is, and no more."""
+    import jax
+
+    def is_of_tree(value) -> bool:
+        return jax.tree_util.tree_structure(value, is_leaf=_is_fetched) == tree
+
+    if is_of_tree(part) or _is_fetched(part):
+        return False
+    outputs = _outputs(part)
+    children = jax.tree_util.tree_leaves(part, is_leaf=lambda x: x is not part)
+    alike = [child for child in children if _outputs(child) == outputs]
+    return any(is_of_tree(child) or _wraps(child, tree) for child in alike)
 
 
 def _fetched(result, step, lowered) -> tuple[dict[int, str], dict[int, Callable]]:
