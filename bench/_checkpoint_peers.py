@@ -3,8 +3,8 @@
     python bench/_checkpoint_peers.py orbax|torch FOLDER MIB
 
 A state of f32[2048,2048] tensors, rows split over 8 devices (torch: processes), saved;
-then restored with columns split. A line of JSON: seconds of both, and what share of the
-files was still in memory when the first restore began.
+then restored with columns split. A line of JSON: seconds of both, the size of the files,
+and what share of them was still in memory when the first restore began.
 """
 
 import ctypes
@@ -19,8 +19,8 @@ from pathlib import Path
 DEVICES, SIZE = 8, 2048
 
 
-def drop_cache(folder: Path) -> float:
-    """The share of its files that stays in memory nevertheless."""
+def drop_cache(folder: Path) -> tuple[float, int]:
+    """The share of its files that stays in memory nevertheless, and their size."""
     os.sync()  # What is not yet on the disk stays.
     cached = total = 0
     for path in folder.rglob("*"):
@@ -31,7 +31,7 @@ def drop_cache(folder: Path) -> float:
         cached += _cached_bytes(file, path.stat().st_size)
         total += path.stat().st_size
         os.close(file)
-    return cached / max(total, 1)
+    return cached / max(total, 1), total
 
 
 def _cached_bytes(file: int, size: int) -> int:
@@ -66,7 +66,7 @@ def orbax(folder: Path, tensors: int):
         checkpointer.save(folder / "1", state)
         checkpointer.wait_until_finished()
         save = time.perf_counter() - begin
-        cached = drop_cache(folder)
+        files = drop_cache(folder)
         shape = jax.ShapeDtypeStruct((SIZE, SIZE), np.float32, sharding=columns)
         target = {name: shape for name in state}
         times = []
@@ -77,12 +77,14 @@ def orbax(folder: Path, tensors: int):
             times.append(time.perf_counter() - begin)
             np.testing.assert_array_equal(restored["w1"], whole + 1)
             del restored
-    return _measured(save, times, cached)
+    return _measured(save, times, files)
 
 
-def _measured(save: float, times: list[float], cached: float) -> dict:
+def _measured(save: float, times: list[float], files: tuple[float, int]) -> dict:
     restore, again = times
+    cached, size = files
     return {
+        "file_bytes": size,
         "save": save,
         "restore": restore,
         "restore_cached": again,
@@ -134,12 +136,12 @@ def _torch_rank(rank: int, port: int, folder: str, tensors: int, queue):
 
     state, target = split(0, torch.randn), split(1, torch.empty)
     save = timed(lambda: dcp.save(state, checkpoint_id=folder))
-    cached = drop_cache(Path(folder)) if rank == 0 else 0
+    files = drop_cache(Path(folder)) if rank == 0 else None
     times = [timed(lambda: dcp.load(target, checkpoint_id=folder)) for _ in range(2)]
     whole = state["w0"].full_tensor(), target["w0"].full_tensor()
     assert torch.equal(*whole)
     if rank == 0:
-        queue.put(_measured(save, times, cached))
+        queue.put(_measured(save, times, files))
     dist.barrier()
     dist.destroy_process_group()
 

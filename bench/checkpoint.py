@@ -4,10 +4,12 @@
 
 64 tensors f32[2048,2048], rows split over 8 virtual devices of one process; restored with
 columns split, once from the disk and once more (what was in memory of the files in spite
-of being dropped is printed, and how fast the disk reads as much). Meshwright, Orbax and torch's distributed
-checkpoints (8 processes; each where its package is found) in turn on the same disk; medians. All flush what
-they save. Bars: 1.5 times as fast as each, and at most 1.2 times a device's share of the
-state (128 MiB) in memory beyond what there was.
+of being dropped is printed). Meshwright, Orbax and torch's distributed checkpoints (8
+processes; each where its package is found) in turn on the same disk; medians. All flush
+what they save. Bars: 1.5 times as fast as each, and at most 1.2 times a device's share of
+the state (128 MiB) in memory beyond what there was. Each round also reads as much past the
+cache, and writes as much and flushes it, as plainly as can be: what of that each takes is
+printed, and how far ahead of each a restore could be that took no longer than the disk.
 """
 
 import argparse
@@ -36,28 +38,31 @@ def measured(words) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def disk_seconds(folder: Path, mib: int) -> float:
-    """To read as much from the disk, past the cache, with as many readers as devices."""
+def disk_seconds(folder: Path, mib: int) -> dict[str, float]:
+    """To write as much and flush it, and to read it past the cache, with as many threads
+    as devices."""
     path, part = folder / "plain", (mib << 20) // DEVICES
-    with path.open("wb") as file:
-        for _ in range(mib):
-            file.write(os.urandom(1 << 20))
-        file.flush()
-        os.fsync(file.fileno())
 
-    def read(index: int) -> None:
-        block = mmap.mmap(-1, 4 << 20)
-        source = os.open(path, os.O_RDONLY | os.O_DIRECT)
-        for offset in range(index * part, (index + 1) * part, len(block)):
-            os.preadv(source, [block], offset)
-        os.close(source)
+    def in_parts(flags: int, pass_on) -> float:
+        def run(index: int) -> None:
+            block = mmap.mmap(-1, 4 << 20)
+            block.write(os.urandom(len(block)))
+            file = os.open(path, flags)
+            for offset in range(index * part, (index + 1) * part, len(block)):
+                pass_on(file, [block], offset)
+            os.fsync(file)
+            os.close(file)
 
-    begin = time.perf_counter()
-    with ThreadPoolExecutor(DEVICES) as readers:
-        list(readers.map(read, range(DEVICES)))
-    seconds = time.perf_counter() - begin
+        begin = time.perf_counter()
+        with ThreadPoolExecutor(DEVICES) as threads:
+            list(threads.map(run, range(DEVICES)))
+        return time.perf_counter() - begin
+
+    path.touch()
+    write = in_parts(os.O_WRONLY, os.pwritev)
+    read = in_parts(os.O_RDONLY | os.O_DIRECT, os.preadv)
     path.unlink()
-    return seconds
+    return {"save": write, "restore": read}
 
 
 def main():
@@ -94,10 +99,21 @@ def main():
             if "bytes" not in key and key != "cached"
         )
         cached = f"{times['cached']:.0%} of its files in memory before"
+        if "file_bytes" in times:
+            cached += f", which have {times['file_bytes'] / (options.mib << 20):.2f} x"
+            cached += " the bytes of the state"
         print(f"{name:10} {', '.join(words)}; {cached}")
-    seconds = statistics.median(disk)
-    rate = (options.mib << 20) / seconds / 1e9
-    print(f"the disk reads as much in {seconds:.2f} s ({rate:.1f} GB/s)")
+    plain = {key: statistics.median(one[key] for one in disk) for key in disk[0]}
+    for key, verb in (("save", "writes and flushes"), ("restore", "reads")):
+        rate = (options.mib << 20) / plain[key] / 1e9
+        took = (f"{name} {t[key] / plain[key]:.2f}" for name, t in medians.items())
+        print(
+            f"the disk {verb} as much in {plain[key]:.2f} s ({rate:.1f} GB/s); times "
+            f"that: {', '.join(took)}"
+        )
+    for name in peers:
+        most = medians[name]["restore"] / plain["restore"]
+        print(f"restore: at the disk's speed it would be {most:.2f} x that of {name}")
     for name in peers:
         for key in ("save", "restore", "restore_cached"):
             ratio = medians[name][key] / medians["meshwright"][key]

@@ -16,6 +16,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/service/grpc_status.h"
 #include "meshwright/service/limits.h"
+#include "meshwright/service/memory_shares.h"
 #include "meshwright/service/metadata.h"
 #include "meshwright/service/step_answer.h"
 #include "meshwright/service/tensor_parts.h"
@@ -129,7 +130,8 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
       : token_(options.security.token),
         jobs_(options.jobs),
         budget_(options.max_upload_bytes),
-        memory_(options.memory) {}
+        memory_(options.memory),
+        shares_(memory_ == nullptr ? SharesOrNull() : nullptr) {}
 
   grpc::Service* service() override { return this; }
 
@@ -342,6 +344,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     return Answer(*context, [&](JobCall& call) -> absl::Status {
       MW_ASSIGN_OR_RETURN(const std::string json, jobs_->Describe(call));
       reply->set_json(AsUtf8(json));
+      if (shares_ != nullptr) reply->set_memory(shares_->name());
       return absl::OkStatus();
     });
   }
@@ -369,6 +372,19 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   }
 
  private:
+  // Without them, arrays come in messages.
+  static std::unique_ptr<MemoryShares> SharesOrNull() {
+    absl::StatusOr<std::unique_ptr<MemoryShares>> shares =
+        MemoryShares::Start();
+    return shares.ok() ? *std::move(shares) : nullptr;
+  }
+
+  std::shared_ptr<const SharedMemory> MemoryOf(
+      const grpc::ServerContext& context) const {
+    if (shares_ == nullptr) return memory_;
+    return shares_->Find(MemoryKeyOf(context));
+  }
+
   static absl::Status NoBegin() {
     return absl::InvalidArgumentError("the first part must be `begin`");
   }
@@ -379,7 +395,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     absl::Status status = CheckToken(context, token_);
     if (status.ok()) status = CheckProtocol(context);
     if (!status.ok()) return ToGrpc(status);
-    ContextCall call(context, memory_);
+    ContextCall call(context, MemoryOf(context));
     status = function(call);
     call.regions.AwaitRelease(call);
     return ToGrpc(status);
@@ -389,6 +405,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   JobService* const jobs_;
   UploadBudget budget_;
   const std::shared_ptr<const SharedMemory> memory_;
+  const std::unique_ptr<MemoryShares> shares_;  // May be null.
 };
 
 }  // namespace

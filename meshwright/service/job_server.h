@@ -26,7 +26,8 @@ struct JobServerOptions {
   Security security = {};
   JobService* jobs = nullptr;  // Must outlive the server.
   int64_t max_upload_bytes = kMaxUploadBytes;
-  // Memory that all clients may name regions of; null: none.
+  // Memory that all clients may name regions of; null: that which each shares
+  // (memory_shares.h).
   std::shared_ptr<const SharedMemory> memory = nullptr;
 };
 

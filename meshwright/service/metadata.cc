@@ -47,4 +47,8 @@ absl::Status CheckProtocol(const grpc::ServerContextBase& context) {
       "; install the same version"));
 }
 
+absl::string_view MemoryKeyOf(const grpc::ServerContextBase& context) {
+  return Find(context, kMemoryKey);
+}
+
 }  // namespace meshwright

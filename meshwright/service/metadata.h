@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace grpc {
 class ServerContextBase;
@@ -15,6 +16,8 @@ namespace meshwright {
 inline constexpr char kProtocolKey[] = "meshwright-protocol";
 inline constexpr char kTokenKey[] = "authorization";
 inline constexpr char kTokenPrefix[] = "Bearer ";
+// Of the client's memory, if it shares any (memory_shares.h).
+inline constexpr char kMemoryKey[] = "meshwright-memory";
 // The coordinator's version, in its first answer.
 inline constexpr char kVersionKey[] = "meshwright-version";
 
@@ -23,6 +26,8 @@ absl::Status CheckToken(const grpc::ServerContextBase& context,
                         const std::string& token);
 // kFailedPrecondition for a call of another protocol.
 absl::Status CheckProtocol(const grpc::ServerContextBase& context);
+// Empty: it has none. Valid as long as the context.
+absl::string_view MemoryKeyOf(const grpc::ServerContextBase& context);
 
 }  // namespace meshwright
 

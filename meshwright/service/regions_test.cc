@@ -1,6 +1,7 @@
 // Tensors in memory that a client shares, as they go through the service.
 #include "meshwright/service/regions.h"
 
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
 #include <atomic>

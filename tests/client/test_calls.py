@@ -172,3 +172,37 @@ def test_parts_of_a_state_by_attribute(parallelize):
         _ = state.name
     with pytest.raises(meshwright.MeshwrightError, match="returned the next one"):
         before.fetch()
+
+
+@pytest.mark.parametrize(
+    ("value", "after", "inner"),
+    [
+        ({"w": 1, "b": 1}, lambda s: {"state": s}, lambda r: r["state"]),
+        ({"w": 1}, lambda s: [{"x": s}], lambda r: r[0]["x"]),
+        ({"w": 1}, lambda s: {"x": s["w"]}, lambda r: r["x"]),
+        (1, lambda s: (s,), lambda r: r[0]),
+        (1, lambda s: {"w": [s]}, lambda r: r["w"][0]),
+    ],
+)
+def test_a_result_that_is_a_state_and_nothing_else(parallelize, value, after, inner):
+    """Keeps what is around the state."""
+
+    def fn(state, x):
+        return after(jax.tree_util.tree_map(lambda w: w + x, state))
+
+    step = parallelize(fn, cluster="cpu:1")
+    value = jax.tree_util.tree_map(lambda w: jnp.full(4, float(w)), value)
+    found, expected = step(step.put(value), 1.0), fn(value, 1.0)
+    structure = jax.tree_util.tree_structure(expected)
+    assert (
+        jax.tree_util.tree_structure(
+            jax.tree_util.tree_map(np.asarray, jax.device_get(found))
+        )
+        == structure
+    )
+    np.testing.assert_array_equal(
+        *(
+            jax.tree_util.tree_leaves(jax.device_get(inner(r)))[0]
+            for r in (found, expected)
+        )
+    )

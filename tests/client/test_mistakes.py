@@ -234,15 +234,6 @@ def test_a_state_that_was_handed_over(refused):
     assert "use that (state, metrics = step(state, batch))" in refused(call)
 
 
-def test_the_same_state_twice(refused):
-    def call(parallelize):
-        step = parallelize(lambda a, b: (a, b))
-        state = step.init(init)
-        step(state, state)
-
-    assert refused(call) == "the same state is given twice to one step"
-
-
 def test_side_effects(refused):
     def loud(state, x):
         return state, float(x.sum())

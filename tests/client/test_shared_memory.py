@@ -18,7 +18,7 @@ from meshwright.client import messages, shared_memory
 from meshwright.client.channel import Service
 from meshwright.client.engine import find_program
 from meshwright.client.loans import SHARED_BYTES, Loans, NoAnswer
-from meshwright.client.shared_memory import SharedMemory
+from meshwright.client.shared_memory import SharedMemory, share_with
 from meshwright.errors import MeshwrightError
 from meshwright.wire import Message
 
@@ -198,13 +198,58 @@ def test_without_it_arrays_go_in_messages(parallelize, counted, monkeypatch, bre
     assert counted == {"in": 0, "out": 0}
 
 
-def test_a_coordinator_elsewhere_gets_messages(coordinator, parallelize, counted):
+def test_a_coordinator_of_this_machine_shares_memory(coordinator, parallelize, counted):
+    step = parallelize(echo, cluster=coordinator)
+    given = tree()
+    state, batch = step(step.put(given), given)
+    fetched = state.fetch()
+    for name, array in given.items():
+        assert_bits(np.asarray(batch[name]), np.asarray(array))
+        assert_bits(np.asarray(fetched[name]), np.asarray(array))
+    assert counted == {"in": 2 * len(DTYPES), "out": 2 * len(DTYPES)}
+
+
+@pytest.mark.parametrize("name", ["meshwright-elsewhere", ""])
+def test_a_coordinator_elsewhere_gets_messages(
+    coordinator, parallelize, counted, monkeypatch, name
+):
+    monkeypatch.setattr(messages, "read_memory_socket", lambda _: name)
     step = parallelize(echo, cluster=coordinator)
     given = array_of("float32")
     state, out = step(step.put(given), given)
     assert_bits(out, given)
     assert_bits(state.fetch(), given)
     assert counted == {"in": 0, "out": 0}
+
+
+def test_a_coordinator_keeps_no_memory_of_scripts_that_are_gone():
+    """Each of two at once has its own; that of a killed one goes with it."""
+    words = [find_program(), "serve", "--own-devices", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serve:
+        service = Service(serve.stdout.readline().split()[2].rstrip(";"))
+        status = service._call("Status", "unary_unary", b"")
+        service.close()
+        name = messages.read_memory_socket(status)
+        own, connection, key = share_with(name)
+        script = f"""
+            import os, signal
+            from meshwright.client.shared_memory import share_with
+            assert share_with({name!r})[2] != {key!r}
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+        words = [sys.executable, "-c", textwrap.dedent(script)]
+        done = subprocess.run(words, check=False)
+        assert done.returncode == -signal.SIGKILL
+        maps = Path(f"/proc/{serve.pid}/maps")
+        for close, expected in ((lambda: None, 1), (connection.close, 0)):
+            close()
+            end = time.monotonic() + 60
+            while (found := maps.read_text().count("/memfd:meshwright")) > expected:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            assert found == expected
+        own.close()
+        serve.terminate()
 
 
 def test_regions_are_used_again(memory):

@@ -40,7 +40,8 @@ class StateArgument:
     """State that a call takes: a State, or a tree of arrays that comes back.
 
     `leaf` is its place among the call's leaves, None for a tree, whose arrays are at
-    `arrays`. Its parameters, and their slots in the store, go together.
+    `arrays`; `within`: what the tree is called in an argument that has States, too. Its
+    parameters, and their slots in the store, go together.
     """
 
     leaf: int | None
@@ -50,6 +51,7 @@ class StateArgument:
     in_place: bool = False
     arrays: list[int] = field(default_factory=list)
     tree: object = None
+    within: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +94,11 @@ def next_leaves(form: CallForm, leaves: Sequence, result) -> list:
         if not isinstance(item, Next):
             continue
         state = form.states[item.state]
-        if state.leaf is None:
+        if state.leaf is None and not state.within:
             raise MeshwrightError(
                 "many steps take a state: hand the arrays over, state = step.put(...)"
             )
-        after[state.leaf] = value
+        after[state.arrays[0] if state.leaf is None else state.leaf] = value
     return after
 
 
@@ -107,18 +109,10 @@ class _Reader:
         self._keys: dict[int, str] = {}  # Id of a struct -> array of a dataset.
         self._structs = [self._stand_in(i, leaf) for i, leaf in enumerate(leaves)]
         self._args, self._kwargs = structure.unflatten(self._structs)
-        taken: set[tuple[int, int]] = set()
-        for leaf in leaves:
-            if not isinstance(leaf, State):
-                continue
-            own = {(id(leaf.store), slot) for slot in leaf.slots}
-            if own & taken:
-                raise MeshwrightError("the same state is given twice to one step")
-            taken |= own
 
     def read(self, fn, platform, loss, batch, state, rules) -> CallForm:
         step = trace(fn, self._args, self._kwargs, as_call=True)
-        if any(isinstance(leaf, State) for leaf in self._leaves):
+        if state is None and any(isinstance(leaf, State) for leaf in self._leaves):
             state = self._state_arguments(step)
         lowered = lower_traced(step, state, loss, batch, platform, rules=rules)
         sources = self._parameter_sources(step)
@@ -213,22 +207,23 @@ class _Reader:
             own = [p for p in argument.parameters if not self._is_state(sources[p][0])]
             if not own or not all(p in pairs for p in own):
                 continue
-            if len(own) < len(argument.parameters):
-                raise MeshwrightError(
-                    f"{argument.name} has both states and arrays that come back: give "
-                    "it states alone (step.put), or arrays alone"
+            # Beside States each array is one of its own.
+            is_mixed = len(own) < len(argument.parameters)
+            for part in [[p] for p in own] if is_mixed else [own]:
+                first = argument.leaves[part[0] - argument.start]
+                name = names[part[0]].removeprefix(f"{argument.name}/")
+                found.append(
+                    StateArgument(
+                        leaf=None,
+                        parameters=[names[p] for p in part],
+                        slots=list(range(len(part))),
+                        comes_back=True,
+                        in_place=any(p in in_place for p in part),
+                        arrays=[sources[p][0] for p in part],
+                        tree=first if is_mixed else argument.tree,
+                        within=name if is_mixed else "",
+                    )
                 )
-            found.append(
-                StateArgument(
-                    leaf=None,
-                    parameters=[names[p] for p in own],
-                    slots=list(range(len(own))),
-                    comes_back=True,
-                    in_place=any(p in in_place for p in own),
-                    arrays=[sources[p][0] for p in own],
-                    tree=argument.tree,
-                )
-            )
         return found
 
     def _result(self, step, lowered, states, names):
@@ -250,10 +245,16 @@ class _Reader:
             if found.comes_back
         }
 
+        values = [
+            found.tree if found.leaf is None else self._leaves[found.leaf].form.value
+            for found in states
+        ]
+        trees = list(map(jax.tree_util.tree_structure, values))
+
         def number(part) -> int | None:
-            found = jax.tree_util.tree_leaves(part, is_leaf=_is_fetched)
-            outputs = tuple(leaf.output for leaf in found if _is_fetched(leaf))
-            return nexts.get(outputs)
+            found = nexts.get(_outputs(part))
+            is_wrapped = found is not None and _wraps(part, trees[found])
+            return None if is_wrapped else found
 
         return jax.tree_util.tree_map(
             lambda part: part if number(part) is None else Next(number(part)),
@@ -264,6 +265,28 @@ class _Reader:
 
 def _is_fetched(part) -> bool:
     return isinstance(part, Fetched)
+
+
+def _outputs(part) -> tuple[int, ...]:
+    import jax
+
+    leaves = jax.tree_util.tree_leaves(part, is_leaf=_is_fetched)
+    return tuple(leaf.output for leaf in leaves if _is_fetched(leaf))
+
+
+def _wraps(part, tree) -> bool:
+    """Whether it is not itself of this structure, but holds what is, and no more."""
+    import jax
+
+    def is_of_tree(value) -> bool:
+        return jax.tree_util.tree_structure(value, is_leaf=_is_fetched) == tree
+
+    if is_of_tree(part) or _is_fetched(part):
+        return False
+    outputs = _outputs(part)
+    children = jax.tree_util.tree_leaves(part, is_leaf=lambda x: x is not part)
+    alike = [child for child in children if _outputs(child) == outputs]
+    return any(is_of_tree(child) or _wraps(child, tree) for child in alike)
 
 
 def _fetched(result, step, lowered) -> tuple[dict[int, str], dict[int, Callable]]:

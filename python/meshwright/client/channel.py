@@ -11,6 +11,7 @@ Errors of the coordinator are raised as MeshwrightError, in its own words.
 import itertools
 import json
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -24,7 +25,7 @@ from meshwright.client.connection import (
 )
 from meshwright.client.jobs import Jobs
 from meshwright.client.loans import SHARED_BYTES, Loans, NoAnswer
-from meshwright.client.shared_memory import SharedMemory
+from meshwright.client.shared_memory import SharedMemory, share_with
 from meshwright.client.step_socket import StepSocket
 from meshwright.errors import MeshwrightError
 
@@ -58,8 +59,8 @@ class Service:
         steps: StepSocket | None = None,
     ):
         """`tls` names files: {"ca": ..., "cert": ..., "key": ...}. `why_gone` says why
-        there is no answer, where that is known. `memory` is the coordinator's, too;
-        `steps` leads to it."""
+        there is no answer, where that is known. `memory` is the coordinator's, too,
+        which otherwise gets some if it is on this machine; `steps` leads to it."""
         try:
             import grpc
         except ModuleNotFoundError as error:
@@ -85,9 +86,14 @@ class Service:
             require_secret_token(address, tls)
             self._metadata.append(("authorization", f"Bearer {token}"))
         self._methods: dict[str, object] = {}
+        self._share: socket.socket | None = None  # Open as long as memory is shared.
+        self._is_asked = memory is not None  # Whether it can be.
         self.jobs = Jobs(self)
 
     def close(self) -> None:
+        if self._share is not None:
+            self._memory.close()
+            self._share.close()
         # A second Ctrl-C may have left a lock of the channel held.
         closing = threading.Thread(target=self._channel.close, daemon=True)
         closing.start()
@@ -106,6 +112,7 @@ class Service:
     @apart
     def load(self, module: bytes, plan: Mapping, beside: int | None = None) -> int:
         """`beside`: a job that stays, on the same devices."""
+        self._share_memory()
         parts = [
             *messages.upload(messages.MODULE, module),
             *messages.upload(messages.PLAN, json.dumps(plan).encode()),
@@ -235,6 +242,17 @@ class Service:
     @apart
     def stop(self, job: int) -> None:
         self._call("Stop", "unary_unary", messages.job_request(job))
+
+    def _share_memory(self) -> None:
+        """With a coordinator of this machine, before arrays go there."""
+        if self._is_asked:
+            return
+        self._is_asked = True
+        status = self._call("Status", "unary_unary", b"")
+        shared = share_with(messages.read_memory_socket(status))
+        if shared is not None:
+            self._memory, self._share, key = shared
+            self._metadata.append(("meshwright-memory", key))
 
     def _run_step(self, request: bytes) -> bytes:
         if self._steps is not None:

@@ -132,16 +132,18 @@ class Engine:
             self._process.wait()
 
     def _read_output(self) -> None:
-        for line in self._process.stdout:
-            words = line.decode(errors="replace").split()
-            if words[:2] == ["serving", "on"]:
-                self._address = words[2].rstrip(";")
-                self._shares_memory = b"; shared memory" in line
-                self._listens.set()
+        with self._process.stdout as lines:
+            for line in lines:
+                words = line.decode(errors="replace").split()
+                if words[:2] == ["serving", "on"]:
+                    self._address = words[2].rstrip(";")
+                    self._shares_memory = b"; shared memory" in line
+                    self._listens.set()
         self._listens.set()
 
     def _read_errors(self) -> None:
-        for line in self._process.stderr:
-            text = line.decode(errors="replace").strip()
-            if text:
-                self._last.append(text)
+        with self._process.stderr as lines:
+            for line in lines:
+                text = line.decode(errors="replace").strip()
+                if text:
+                    self._last.append(text)

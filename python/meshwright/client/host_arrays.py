@@ -51,17 +51,33 @@ def bytes_of(array) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8)).cast("B")
 
 
+class Converted:
+    """An array that is copied as one of another type."""
+
+    def __init__(self, source, dtype):
+        self.source, self.dtype = source, dtype
+        self.shape, self.size = source.shape, source.size
+        self.nbytes = self.size * dtype.itemsize
+
+
 def host_array(leaf):
     """An array, a number or a PRNG key on the host, of the type that jax gives it;
     copied if it must."""
     import numpy as np
 
-    array = given_array(leaf)
+    array = _plain_array(leaf)
     return np.asarray(array, canonical(array.dtype))
 
 
 def given_array(leaf):
-    """The same, of whichever type it is. TypeError for what jax refuses, too."""
+    """The same, not copied yet. TypeError for what jax refuses, too. The type is that
+    of this thread, as jax's setting for 64 bits is."""
+    array = _plain_array(leaf)
+    dtype = canonical(array.dtype)
+    return array if array.dtype == dtype else Converted(array, dtype)
+
+
+def _plain_array(leaf):
     import numpy as np
 
     from meshwright.keys import raw

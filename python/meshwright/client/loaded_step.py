@@ -181,6 +181,8 @@ class LoadedStep:
         return after
 
     def _result(self, states: Sequence[State], fetched: Mapping[str, object]):
+        from meshwright.client.output import Output
+
         form, values = self._form, []
         for item in self._items:
             if isinstance(item, Next):
@@ -192,7 +194,7 @@ class LoadedStep:
                 continue
             array = fetched[form.fetch[output]]
             wrap = form.wrap.get(output)
-            values.append(wrap(array) if wrap else array)
+            values.append(wrap(array) if wrap else array.view(Output))
         return self._structure.unflatten(values)
 
     def _feed(self, dataset: Dataset, arrays: Mapping[str, str]) -> None:
@@ -222,9 +224,10 @@ class LoadedStep:
             leaves[argument.leaf].require_current()
             return leaves[argument.leaf]
         arrays = [host_array(leaves[i]) for i in argument.arrays]
-        form = Form.of(argument.tree)
-        store = Store(HostArrays(dict(enumerate(arrays))), form)
-        return State(store, form, 0)
+        within = argument.within
+        whole = Form.of({within: argument.tree} if within else argument.tree)
+        store = Store(HostArrays(dict(enumerate(arrays))), whole)
+        return State(store, whole.part(within) if within else whole, 0)
 
     def _has(self, number: int, state: State) -> bool:
         tenant = self._tenants.get(number)

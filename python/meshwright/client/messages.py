@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from meshwright.client.host_arrays import (
+    Converted,
     array_like,
     bytes_of,
-    canonical,
     dtype_of,
     type_name,
 )
@@ -138,6 +138,11 @@ def read_bytes(reply: bytes) -> bytes:
     return Message.parse(reply).first(1, b"")
 
 
+def read_memory_socket(reply: bytes) -> str:
+    """Of a status."""
+    return Message.parse(reply).first(2, b"").decode()
+
+
 def read_step(reply: bytes) -> "StepDone | bytes":
     """A step that is done, or part of a tensor."""
     message = Message.parse(memoryview(reply))
@@ -189,7 +194,9 @@ def tensor_parts(tensors: Iterable[tuple[str, object]], loans: Loans) -> Iterato
     import numpy as np
 
     for name, array in tensors:
-        dtype = canonical(array.dtype)
+        dtype = array.dtype
+        if isinstance(array, Converted):
+            array = array.source
         region = loans.take(array.size * dtype.itemsize)
         if region is not None:
             np.copyto(region.array(dtype, array.shape), array, casting="unsafe")

@@ -125,7 +125,7 @@ class ParallelStep:
         self._lowering, self._static, self._progress = lowering, static, progress
         self._recorder = recorder
         self._forms: dict[object, CallForm] = {}
-        self._plans: dict[CallForm, Plan] = {}
+        self._plans: dict[bytes, Plan] = {}  # By module.
         # By form, the one of the last call last.
         self._loaded: dict[CallForm, LoadedStep] = {}
         self._trained: CallForm | None = None  # The last with a state that came back.
@@ -336,7 +336,7 @@ class ParallelStep:
           argument: of the step, which the state was: needed if it took several with
             arrays of the same names, as of a generator and its critic.
         """
-        state = state or self._first
+        state = self._first if state is None else state
         if state is None:
             raise MeshwrightError(
                 "restore does not know the state's tree: give it one, "
@@ -421,7 +421,7 @@ class ParallelStep:
 
         args, kwargs = self._static.hold(args, kwargs)
         leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
-        leaves = self._static.leaves(leaves, (args, kwargs))
+        leaves = State.without_repeated(self._static.leaves(leaves, (args, kwargs)))
         key = (structure, *map(key_of, leaves))
         try:
             form = self._forms.get(key)
@@ -456,13 +456,14 @@ class ParallelStep:
             require_arrays(_without_known(value), name)
 
     def _plan(self, form: CallForm) -> Plan:
-        plan = self._plans.get(form)
+        plan = self._plans.get(form.module.hlo)
         if plan is None:
             with self._progress(f"planning {self.__name__}"):
                 made = self._place.service.plan(
                     form.module.hlo, self._place.cluster, self._options
                 )
-            plan = self._plans[form] = Plan(f"plan of {self.__name__}", made)
+            plan = Plan(f"plan of {self.__name__}", made)
+            self._plans[form.module.hlo] = plan
         return plan
 
     def _load(self, form: CallForm) -> LoadedStep:

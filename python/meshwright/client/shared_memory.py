@@ -5,7 +5,8 @@
     np.copyto(region.array(dtype, shape), batch)
     region.give_back()
 
-It is a memfd, which the engine inherits: it has no name that others could open, and
+It is a memfd, which the engine inherits, or a coordinator of this machine is sent
+(`share_with`): it has no name that others could open, and
 goes when both processes are gone, however they end. It is sealed against shrinking,
 or an engine that reads it could be ended by a script that cuts it short. Of its size,
 only what is in use takes memory; that is allocated before it is used, so that too
@@ -16,6 +17,7 @@ import contextlib
 import ctypes
 import mmap
 import os
+import socket
 import threading
 import weakref
 from collections import OrderedDict, deque
@@ -25,6 +27,7 @@ from collections import OrderedDict, deque
 _KEPT_BYTES = 512 << 20
 _KEPT_AT_MOST = 256 << 20  # Of one region.
 _PART_OF_MACHINE = 2  # A half.
+_SHARE_SECONDS = 5
 
 _all: "weakref.WeakSet[SharedMemory]" = weakref.WeakSet()
 
@@ -147,6 +150,31 @@ class SharedMemory:
 
     def _forked(self) -> None:
         self._forks += 1
+
+
+def share_with(name: str) -> "tuple[SharedMemory, socket.socket, str] | None":
+    """New memory, shared with the coordinator that listens at this abstract Unix socket
+    as long as the connection is open, and its key for calls. None if that is not on
+    this machine, or has none (meshwright/service/memory_shares.h)."""
+    if not name:
+        return None
+    with contextlib.ExitStack() as undo:
+        try:
+            own = undo.enter_context(socket.socket(socket.AF_UNIX))
+            own.settimeout(_SHARE_SECONDS)
+            own.connect("\0" + name)
+            memory = SharedMemory.create()
+            if memory is None:
+                return None
+            undo.callback(memory.close)
+            socket.send_fds(own, [b"m"], [memory.fd])
+            key = own.recv(100).decode("ascii")
+        except (AttributeError, OSError, ValueError):
+            return None
+        if not key:
+            return None
+        undo.pop_all()
+        return memory, own, key
 
 
 class Region:

@@ -4,6 +4,7 @@
     params, optimizer = state                # If init_fn returns a tuple of two.
     state["params"].fetch("wte")             # One array, on the host.
     state.fetch()                            # All, in the tree that init_fn returned.
+    int(state["steps"]), {**state, "rate": 0.1}
 
 A State stands for arrays of a Store. Giving it to a step hands it over, as jit does
 with arguments that are donated: the step returns the next one.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from meshwright.arrays import Arrays, is_array, is_weak, struct_of
+from meshwright.client.acts_as_array import ActsAsArray
 from meshwright.errors import MeshwrightError
 from meshwright.keys import key_wrapper
 from meshwright.naming import leaf_names
@@ -62,6 +64,10 @@ class Form:
     def own_slots(self) -> list[int]:
         return [self.slots[id(leaf)] for leaf in self.leaves]
 
+    @cached_property
+    def slot_set(self) -> frozenset[int]:
+        return frozenset(self.own_slots)
+
     def part(self, key) -> "Form":
         return Form(self.value[key], self.slots)
 
@@ -85,8 +91,9 @@ class Form:
         return found.restore(jax.tree_util.tree_unflatten(structure, arrays))
 
 
-class State:
-    """`version` is that of the store's content it stands for."""
+class State(ActsAsArray):
+    """Acts as the container it stands for, of States, or as the array: then it is
+    fetched. `version` is that of the store's content it stands for."""
 
     def __init__(self, store, form: Form, version: int):
         self._store, self._form, self._version = store, form, version
@@ -123,6 +130,33 @@ class State:
         value = self.fetch()
         return value if dtype is None else np.asarray(value, dtype)
 
+    def _as_array(self):
+        if not self._is_array:
+            raise TypeError(
+                f"the state is a tree of {len(self._form.leaves)} arrays, not an "
+                "array: fetch() gives them, and a step computes with them"
+            )
+        return self.fetch()
+
+    @property
+    def _is_array(self) -> bool:
+        return is_array(self._form.value)
+
+    def __eq__(self, other):
+        return super().__eq__(other) if self._is_array else self is other
+
+    def __ne__(self, other):
+        return super().__ne__(other) if self._is_array else self is not other
+
+    __hash__ = ActsAsArray.__hash__
+
+    def __bool__(self) -> bool:
+        return super().__bool__() if self._is_array else True
+
+    def block_until_ready(self) -> "State":
+        """At once: steps are awaited."""
+        return self
+
     @property
     def names(self) -> list[str]:
         """Of its arrays, as `fetch` takes them."""
@@ -134,32 +168,74 @@ class State:
         return self._form.value
 
     def __getitem__(self, key) -> "State":
+        if self._is_array:
+            return self._as_array()[key]
         self.require_current()
         try:
             return State(self._store, self._form.part(key), self._version)
         except (KeyError, IndexError, TypeError, AttributeError):
             raise MeshwrightError(f"the state has no part {key!r}") from None
 
-    def __getattr__(self, name: str) -> "State":
+    def __contains__(self, key) -> bool:
+        value = self._form.value
+        return key in (value if isinstance(value, Mapping) else list(self))
+
+    def __len__(self) -> int:
+        return len(self._as_array() if self._is_array else self._form.value)
+
+    def __getattr__(self, name: str):
         """`state.params`, of a named tuple, a data class or a model."""
-        if not name.startswith("__") and not is_array(self._form.value):
-            with contextlib.suppress(AttributeError):
-                part = self._form.attribute(name)
-                self.require_current()
-                return State(self._store, part, self._version)
-        raise AttributeError(
-            f"the state has no {name!r}: its arrays are where it is trained, fetch() "
-            "gives them, and shapes what they are"
-        )
+        found = None if name.startswith("__") else self._attribute(name)
+        if found is None:
+            raise AttributeError(
+                f"the state has no {name!r}: its arrays are where it is trained, "
+                "fetch() gives them, and shapes what they are"
+            )
+        return found
+
+    def _attribute(self, name: str):
+        value = self._form.value
+        with contextlib.suppress(AttributeError):
+            if self._is_array:
+                is_known = name in ("shape", "dtype", "size", "ndim")
+                return getattr(value, name) if is_known else self._of_array(name)
+            if isinstance(value, Mapping) and name in ("keys", "items", "values"):
+                return getattr(Mapping, name).__get__(self)
+            if name in ("replace", "_replace") and callable(getattr(value, name)):
+                return getattr(self._divided(), name)
+            part = self._form.attribute(name)
+            self.require_current()
+            return State(self._store, part, self._version)
+        return None
+
+    def _divided(self):
+        """The container, with a State for each part of it that has arrays."""
+        import jax
+
+        def part(value):
+            form = Form(value, self._form.slots)
+            return State(self._store, form, self._version) if form.leaves else value
+
+        value = self._form.value
+        return jax.tree_util.tree_map(part, value, is_leaf=lambda x: x is not value)
+
+    def __copy__(self) -> "State":
+        """Arrays of its own, through the host: steps leave them alone."""
+        return self.copied()
+
+    def __deepcopy__(self, _) -> "State":
+        return self.copied()
 
     def __reduce_ex__(self, _):
         raise MeshwrightError(
-            "a state is neither copied nor pickled: fetch() gives its arrays, and the "
-            "step's save writes them"
+            "a state is not pickled: fetch() gives its arrays, and the step's save "
+            "writes them"
         )
 
-    def __iter__(self) -> Iterator["State"]:
+    def __iter__(self) -> Iterator:
         value = self._form.value
+        if self._is_array or isinstance(value, Mapping):
+            return iter(self._as_array() if self._is_array else value)
         if not isinstance(value, tuple | list):
             raise MeshwrightError(
                 f"the state is a {type(value).__name__}, which does not unpack"
@@ -175,7 +251,8 @@ class State:
         if self._store.last_change(self.slots) > self._version:
             raise MeshwrightError(
                 "this state was given to a step, which returned the next one: use that "
-                "(state, metrics = step(state, batch))"
+                "(state, metrics = step(state, batch)); if nothing in the result is "
+                "its next value, say so: parallelize(..., state=())"
             )
 
     def _wrapped(self, chosen: Sequence[int]) -> list:
@@ -200,6 +277,31 @@ class State:
     @property
     def slots(self) -> list[int]:
         return self._form.own_slots
+
+    def copied(self) -> "State":
+        """On the host, in a store of its own."""
+        self.require_current()
+        form = Form.of(self._form.value)
+        arrays = HostArrays(dict(enumerate(self._store.fetch(self.slots))))
+        return State(Store(arrays, form), form, 0)
+
+    @staticmethod
+    def without_repeated(leaves: Sequence) -> Sequence:
+        """With a copy of a State, from the host, where its arrays are there already: a
+        step that takes both may change one of them."""
+        states = [leaf for leaf in leaves if isinstance(leaf, State)]
+        if len({id(state.store) for state in states}) == len(states):
+            return leaves
+        taken: dict[int, set[int]] = {}
+        found = []
+        for leaf in leaves:
+            if isinstance(leaf, State):
+                own = taken.setdefault(id(leaf.store), set())
+                if not own.isdisjoint(leaf.form.slot_set):
+                    leaf = leaf.copied()
+                own |= leaf.form.slot_set
+            found.append(leaf)
+        return found
 
     def renew(self) -> None:
         """It stands for what there is now: an object that was updated in place."""
