@@ -13,6 +13,7 @@
 #include "meshwright/engine/pjrt_compile_options.h"
 #include "meshwright/engine/pjrt_executable.h"
 #include "meshwright/engine/xnn_fusions.h"
+#include "meshwright/engine/xnn_products.h"
 
 namespace meshwright {
 namespace {
@@ -102,10 +103,23 @@ absl::StatusOr<BufferPtr> PjrtClient::FromHost(const HostArray& array,
 absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Compile(
     const Program& program, const CompileOptions& options) {
   MW_RETURN_IF_ERROR(CheckCompileOptions(options, session_->global_ids()));
+  if (!xla_defaults_.contains(kXnnFusionType) ||
+      options.xla_overrides.contains(kXnnFusionType)) {
+    return CompileWith(xla_defaults_, program, options);
+  }
+  if (program.format == "hlo") {
+    if (auto with_products = WithXnnProducts(program.code)) {
+      return CompileWithXnn({program.format, *std::move(with_products)},
+                            options);
+    }
+  }
+  return CompileWithXnn(program, options);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileWithXnn(
+    const Program& program, const CompileOptions& options) {
   MW_ASSIGN_OR_RETURN(auto executable,
                       CompileWith(xla_defaults_, program, options));
-  if (!xla_defaults_.contains(kXnnFusionType)) return executable;
-  if (options.xla_overrides.contains(kXnnFusionType)) return executable;
   MW_ASSIGN_OR_RETURN(const Program optimized, executable->OptimizedProgram());
   MW_ASSIGN_OR_RETURN(const bool unsafe, HasUnsafeXnnFusion(optimized));
   if (!unsafe) return executable;

@@ -182,8 +182,12 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
     }
   }
   if (IsTriedCpu(file_, *api_)) {
-    // Reductions by XNNPACK; see docs/design/0002.
-    xla_defaults[kXnnFusionType] = std::string("LIBRARY_FUSION_TYPE_REDUCE");
+    // Reductions and products by XNNPACK, unless the user chooses; see
+    // docs/design/0002.
+    const char* flags = std::getenv("XLA_FLAGS");
+    if (flags == nullptr || !absl::StrContains(flags, kXnnFusionType)) {
+      xla_defaults[kXnnFusionType] = std::string("LIBRARY_FUSION_TYPE_REDUCE");
+    }
     // The first pass drops optimization barriers, after which the ops that they
     // separate would be merged: no values would be rematerialised. The second
     // makes one kernel of a loop over few bytes, which cannot contain such
