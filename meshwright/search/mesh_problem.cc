@@ -173,7 +173,6 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
                         option.results[model_.values[value].result]);
   }
   Work local_work = part * model_.work[group];
-  local_work.flops *= TimesMultiplied(*op.instruction);
   if (flops.has_value()) local_work.flops = *flops;
   KernelPart share{.local = LocalWorkOf(group, option, local_work),
                    .kernel = part * traffic.kernel,
