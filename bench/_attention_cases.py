@@ -92,21 +92,47 @@ def padding(jax, jnp):
     return fn, inputs, found
 
 
-def window(jax, jnp):
+def _windowed(jax, jnp, *, bias=False, lengths=False):
     """Each query sees itself and 99 keys before."""
 
-    def fn(q, k, v, g):
-        def attend(q, k, v):
+    def fn(q, k, v, g, more=None):
+        def attend(q, k, v, *bias):
+            limits = {}
+            if lengths:
+                names = ("query_seq_lengths", "key_value_seq_lengths")
+                limits = dict.fromkeys(names, more)
             return jax.nn.dot_product_attention(
-                *(q, k, v),
+                *(q, k, v, *bias),
                 is_causal=True,
                 local_window_size=(99, 0),
                 implementation=_kernel(jnp, q),
+                **limits,
             )
 
-        return _with_gradients(jax, attend, (q, k, v), g)
+        return _with_gradients(jax, attend, (q, k, v) + (more,) * bias, g)
 
-    return fn, normal(jax, jnp, [SHAPE] * 4), splits("batch", "heads", "sequence")
+    inputs = normal(jax, jnp, [SHAPE] * 4 + [(1, HEADS, LENGTH, LENGTH)] * bias)
+    if lengths:
+        drawn = np.random.default_rng(1).integers(LENGTH // 4, LENGTH, BATCH)
+        inputs.append(jnp.asarray(drawn, jnp.int32))
+    return fn, inputs
+
+
+def window(jax, jnp):
+    fn, inputs = _windowed(jax, jnp)
+    return fn, inputs, splits("batch", "heads", "sequence")
+
+
+def window_bias(jax, jnp):
+    fn, inputs = _windowed(jax, jnp, bias=True)
+    found = splits("sequence")
+    found["sequence"]["more"] = "[-, -, x, -]"
+    return fn, inputs, found
+
+
+def window_padding(jax, jnp):
+    fn, inputs = _windowed(jax, jnp, lengths=True)
+    return fn, inputs, splits("sequence")
 
 
 def packed(jax, jnp):
@@ -209,6 +235,8 @@ CASES = {
     "bias": bias,
     "padding": padding,
     "window": window,
+    "window_bias": window_bias,
+    "window_padding": window_padding,
     "packed": packed,
     "f8": f8,
     "f8_gradient": f8_gradient,

@@ -7,6 +7,7 @@
 #include "meshwright/cost/kernel_order.h"
 #include "meshwright/cost/merge_kernels.h"
 #include "meshwright/cost/stored_values.h"
+#include "meshwright/cost/workspaces.h"
 #include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
@@ -273,6 +274,9 @@ class Fuser {
     if (style_.transposes_for_convolution) AddConvolutionCopies(root, kernel);
     AddTurnedInputs(root, style_, kernel);
     if (style_.packs_for_dots) AddRepackedInputs(root, kernel);
+    if (style_.has_workspaces) {
+      kernel.workspace_bytes = WorkspaceBytes(root, SizesOf(root));
+    }
     return kernel;
   }
 
@@ -477,7 +481,8 @@ FusionStyle FusionStyleFor(bool cpu) {
           .transposes_for_dots = cpu,
           .packs_for_dots = cpu,
           .sorts_by_networks = !cpu,
-          .runs_when_ready = cpu};
+          .runs_when_ready = cpu,
+          .has_workspaces = !cpu};
 }
 
 std::vector<Kernel> KernelsOf(const Computation& computation,

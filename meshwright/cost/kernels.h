@@ -52,6 +52,8 @@ struct FusionStyle {
   // Kernels run in the order in which they become ready (kernel_order.h);
   // otherwise in program order.
   bool runs_when_ready = false;
+  // Kernels need memory to work in (workspaces.h).
+  bool has_workspaces = false;
 };
 
 // The style of compilers for CPUs, or for accelerators.
@@ -85,6 +87,7 @@ struct Kernel {
   std::vector<const Instruction*> fused;  // Instructions other than results.
   Work work;                              // Bytes: what it reads and writes.
   int64_t scratch_bytes = 0;        // Of the transposed copies that it needs.
+  int64_t workspace_bytes = 0;      // While it runs (workspaces.h).
   std::vector<int32_t> copied;      // Inputs of which it needs such copies,
   std::vector<TurnedInput> turned;  // or of which several kernels share a copy.
   bool strided = false;             // Elements are permuted in memory.

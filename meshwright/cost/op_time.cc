@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "meshwright/analysis/flops.h"
-#include "meshwright/hlo/ragged_dot_numbers.h"
+#include "meshwright/cost/ragged_work.h"
 
 namespace meshwright {
 namespace {
@@ -56,14 +56,16 @@ Unit UnitOf(const Instruction& instruction) {
   return IsContraction(instruction) ? Unit::kContraction : Unit::kVector;
 }
 
-double TimesMultiplied(const Instruction& instruction) {
-  if (instruction.opcode != Opcode::kRaggedDot) return 1;
-  const absl::StatusOr<RaggedDotNumbers> numbers =
-      RaggedDotNumbersOf(instruction);
-  if (!numbers.ok() || numbers->kind == RaggedDotNumbers::Ragged::kBatch) {
-    return 1;
+LocalSizes SizesOf(const Instruction& instruction) {
+  LocalSizes sizes;
+  if (!instruction.operands.empty()) {
+    sizes.lhs = instruction.operand_shape(0).dimensions;
   }
-  return static_cast<double>(instruction.operand_shape(2).dimensions.back());
+  if (instruction.operands.size() > 1) {
+    sizes.rhs = instruction.operand_shape(1).dimensions;
+  }
+  sizes.result = instruction.shape.dimensions;
+  return sizes;
 }
 
 LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
@@ -86,6 +88,10 @@ LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
   if (local.unit == Unit::kConvolution && instruction.operands.size() == 2) {
     local.windows = WindowsOf(instruction, sizes.lhs, sizes.rhs, sizes.result);
     local.launches = LaunchesOf(instruction);
+  }
+  if (const auto blocked = BlockedWorkOf(instruction, sizes)) {
+    local.work.flops *= blocked->times;
+    local.repacked_bytes = blocked->bytes;
   }
   return local;
 }
@@ -133,14 +139,8 @@ double KernelSeconds(const LocalWork& local, const Rates& rates) {
 
 double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
   const Instruction& root = *kernel.root;
-  const auto sizes = [&](size_t operand) -> absl::Span<const int64_t> {
-    if (operand >= root.operands.size()) return {};
-    return root.operand_shape(operand).dimensions;
-  };
-  Work work = 1 / devices * kernel.work;
-  work.flops *= TimesMultiplied(root);
-  LocalWork local =
-      LocalWorkOf(root, work, {sizes(0), sizes(1), root.shape.dimensions});
+  LocalWork local = LocalWorkOf(root, 1 / devices * kernel.work, SizesOf(root));
+  local.repacked_bytes /= devices;
   local.strided = kernel.strided;
   local.turns_filter = kernel.turns_filter;
   local.holds_rows = kernel.holds_rows;

@@ -43,19 +43,16 @@ struct LocalWork {
 double KernelSeconds(const LocalWork& local, const Rates& rates);
 // The same without its start; `memory`: seconds to move its bytes.
 double WorkSeconds(const LocalWork& local, double memory, const Rates& rates);
-// How often compilers multiply what FLOPs count once: each row of a ragged-dot
-// is multiplied with the matrices of all groups, and the results of other
-// groups are masked (docs/design/0021). 1 for all other instructions.
-double TimesMultiplied(const Instruction& instruction);
-
 // Local sizes of the first two operands and of the result.
 struct LocalSizes {
   absl::Span<const int64_t> lhs;
   absl::Span<const int64_t> rhs;
   absl::Span<const int64_t> result;
 };
+LocalSizes SizesOf(const Instruction& instruction);  // As it is.
 // An instruction on arrays of these sizes, which matter only if its unit is not
-// kVector. Nothing is strided or repacked.
+// kVector. Nothing is strided, and only what a ragged-dot puts into blocks is
+// repacked; rows that fill these up add to its work.
 LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
                       const LocalSizes& sizes);
 

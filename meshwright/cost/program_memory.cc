@@ -82,7 +82,8 @@ class Estimator {
         if (buffer.defined != k || buffer.result || buffer.placed) continue;
         live += buffer.bytes;
       }
-      const int64_t scratch = kernels[k].scratch_bytes - values.in_scratch[k];
+      const int64_t scratch = kernels[k].scratch_bytes - values.in_scratch[k] +
+                              kernels[k].workspace_bytes;
       most.Reach(live + scratch + Inside(*kernels[k].root), k);
       // Puts temporaries into buffers of donated arguments until the results
       // are written there. The result of a loop is in its buffer from before

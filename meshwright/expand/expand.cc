@@ -25,7 +25,8 @@ class Expansions {
 
   // Null if the platform supports the instruction.
   Expansion Of(const Instruction& instruction) const {
-    if (instruction.opcode == Opcode::kRaggedDot && platform_ == "cpu") {
+    if (instruction.opcode == Opcode::kRaggedDot &&
+        (platform_ == "cpu" || platform_ == "cuda")) {
       return ExpandRaggedDot;
     }
     if (IsFusedAttention(instruction) && platform_ != "cuda") {

@@ -2,7 +2,7 @@
 // of others, so that a step written for one platform can run and be checked on
 // another.
 //
-//   ragged-dot              cpu
+//   ragged-dot              cpu, cuda: by blocks of rows of one group
 //   cuDNN's attention       all but cuda
 //   scatter-add of 16 bits  cuda: adds in f32, and rounds once
 //   scatter-add to few rows cuda: a sum for each row

@@ -15,8 +15,8 @@ namespace meshwright {
 using Expansion = absl::StatusOr<Instruction*> (*)(
     const Instruction& instruction, LocalBuilder& builder);
 
-// expand_ragged_dot.cc: a dot over all groups, with zeros where a row is not in
-// the group.
+// expand_ragged_dot.cc: a dot of equal blocks of rows, each of one group. XLA's
+// own form for GPUs multiplies all rows with the matrices of all groups.
 absl::StatusOr<Instruction*> ExpandRaggedDot(const Instruction& instruction,
                                              LocalBuilder& builder);
 

@@ -9,11 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "meshwright/annotations/infer_mesh.h"
-#include "meshwright/annotations/op_sharding_conversion.h"
-#include "meshwright/annotations/raw_annotations.h"
 #include "meshwright/annotations/shardy_text.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/partition/gspmd_specs.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/open_island.h"
 
@@ -29,13 +27,6 @@ constexpr char kGspmdLeave[] = "SPMDShardToFullShape";
 bool IsCallOf(const Instruction& instruction, absl::string_view target) {
   return instruction.opcode == Opcode::kCustomCall &&
          instruction.attributes->custom_call_target == target;
-}
-
-absl::Status PartlyManual(absl::string_view which) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "it is manual along some axes only", which,
-      ", and partitioned by the compiler along others; name all axes of the "
-      "mesh in axis_names"));
 }
 
 // "#sdy<manual_axes{\"data\", \"model\"}>", in whichever brackets.
@@ -209,63 +200,6 @@ class ShardyReader {
   std::vector<Spec> results_;
 };
 
-// GSPMD's calls: one per array, with device tiles and without names.
-absl::StatusOr<IslandSpecs> ReadGspmd(const RegionCalls& calls) {
-  RawAnnotations raw;
-  const auto add = [&](const Instruction& call, const Instruction& whole) {
-    raw.list.push_back(
-        {.instruction = &whole,
-         .where = call.name,
-         .dimensions = whole.shape.dimensions,
-         .hlo = whole.sharding.has_value() ? &*whole.sharding : nullptr});
-    return raw.list.back().hlo != nullptr && whole.shape.IsArray();
-  };
-  for (const Instruction* call : calls.enter) {
-    if (!call->sharding.has_value() ||
-        call->sharding->kind != OpSharding::Kind::kManual) {
-      return PartlyManual("");
-    }
-    if (!add(*call, *call->operands[0])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(call->name, " does not say how its array is split"));
-    }
-  }
-  for (const Instruction* call : calls.leave) {
-    if (!add(*call, *call)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(call->name, " does not say how its array is split"));
-    }
-  }
-  for (const RawAnnotation& one : raw.list) {
-    const std::vector<OpSharding::Kind>& last = one.hlo->last_tile_dims;
-    if (std::ranges::count(last, OpSharding::Kind::kManual) > 0) {
-      return PartlyManual("");
-    }
-  }
-  absl::StatusOr<Mesh> mesh = MeshOfTiles(raw);
-  if (absl::IsNotFound(mesh.status())) {
-    return absl::InvalidArgumentError(
-        "nothing that it takes or gives is split, so that its devices are not "
-        "known; lower it with Shardy");
-  }
-  MW_RETURN_IF_ERROR(mesh.status());
-  MW_RETURN_IF_ERROR(CheckOrder(*mesh));
-  IslandSpecs specs{.island = {.mesh = *std::move(mesh)}};
-  for (size_t i = 0; i < raw.list.size(); ++i) {
-    const RawAnnotation& one = raw.list[i];
-    MW_ASSIGN_OR_RETURN(
-        Sharding sharding,
-        FromOpSharding(*one.hlo, one.dimensions, specs.island.mesh));
-    auto& list =
-        i < calls.enter.size() ? specs.island.operands : specs.island.results;
-    list.push_back(std::move(sharding));
-  }
-  for (int64_t i = 0; i < specs.island.mesh.device_count(); ++i) {
-    specs.positions.push_back(i);
-  }
-  return specs;
-}
-
 // Of a region that was an island, opened.
 absl::StatusOr<IslandSpecs> ReadOpen(const RegionCalls& calls) {
   MW_ASSIGN_OR_RETURN(const RegionEdge any, RegionEdgeOf(*calls.leave[0]));
@@ -308,12 +242,20 @@ Instruction* EnteringValue(const Instruction& call, size_t index) {
   return is_marked ? value->operands[0] : value;
 }
 
+absl::StatusOr<bool> LeavesIntoRegion(const Module& module,
+                                      Instruction& leave) {
+  if (IsCallOf(leave, kGspmdLeave)) return IsPartlyManual(leave);
+  MW_ASSIGN_OR_RETURN(const IslandSpecs specs,
+                      ReadSpecs(module, {.leave = {&leave}}));
+  return std::ranges::count(specs.positions, -1) > 0;
+}
+
 absl::StatusOr<IslandSpecs> ReadSpecs(const Module& module,
                                       const RegionCalls& calls) {
   if (LeavesOpenIsland(*calls.leave[0])) return ReadOpen(calls);
   return IsCallOf(*calls.leave[0], kShardyLeave)
              ? ShardyReader(module, calls).Read()
-             : ReadGspmd(calls);
+             : ReadGspmdSpecs(calls);
 }
 
 }  // namespace meshwright

@@ -39,6 +39,10 @@ struct IslandSpecs {
   std::vector<int64_t> positions;
 };
 
+// Whether the one array that leaves a region is still within another, which is
+// manual along other axes.
+absl::StatusOr<bool> LeavesIntoRegion(const Module& module, Instruction& leave);
+
 // Operands and results in the order of the calls. Requires: some array leaves
 // the region.
 absl::StatusOr<IslandSpecs> ReadSpecs(const Module& module,

@@ -159,9 +159,9 @@ class Taker {
           !IsOfDevice(*instruction->operands[0])) {
         continue;
       }
-      MW_ASSIGN_OR_RETURN(const IslandSpecs specs,
-                          ReadSpecs(module_, {.leave = {instruction.get()}}));
-      if (std::ranges::count(specs.positions, -1) == 0) continue;
+      MW_ASSIGN_OR_RETURN(const bool is_within,
+                          LeavesIntoRegion(module_, *instruction));
+      if (!is_within) continue;
       dropped[instruction.get()] = instruction->operands[0];
     }
     if (dropped.empty()) return absl::OkStatus();

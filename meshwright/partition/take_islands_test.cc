@@ -102,7 +102,7 @@ TEST(TakeIslandsErrorTest, TellWhatIsMissing) {
     }
   }
   EXPECT_THAT(TakeIslands(std::move(other)).status().message(),
-              HasSubstr("it is manual along some axes only"));
+              HasSubstr("does not say how its array is split"));
 }
 
 }  // namespace

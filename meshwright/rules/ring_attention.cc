@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "meshwright/rules/dropout_seeds.h"
+#include "meshwright/rules/ring_lengths.h"
 #include "meshwright/rules/ring_steps.h"
 
 namespace meshwright {
@@ -41,34 +42,6 @@ void Localise(const FusedAttention& attention, const Values& operands,
     default:
       break;
   }
-}
-
-// By device: the position where the keys of a step begin.
-Instruction* StartOfKeys(int64_t step, int64_t rows, const AxisList& ring,
-                         LocalBuilder& builder) {
-  const int64_t devices = builder.mesh().Size(ring);
-  std::vector<int64_t> starts;
-  for (int64_t d = 0; d < builder.mesh().device_count(); ++d) {
-    const int64_t place = builder.mesh().Coordinate(d, ring);
-    starts.push_back((place + devices - step) % devices * rows);
-  }
-  return builder.DeviceTable(starts);
-}
-
-// A block without what `seen` (pred, as the log-sum-exp) does not mark: -inf
-// would not do, as no block may be visible.
-PartialAttention Visible(Instruction* seen, const PartialAttention& block,
-                         LocalBuilder& builder) {
-  const std::vector<int64_t>& sizes = block.output->shape.dimensions;
-  Instruction* lowest =
-      builder.Broadcast(builder.Constant(block.sum->shape.element_type,
-                                         std::numeric_limits<float>::lowest()),
-                        block.sum->shape.dimensions);
-  Instruction* zeros = builder.Broadcast(builder.Constant(kRingType, 0), sizes);
-  return {
-      .output = builder.Select(builder.BroadcastInDim(seen, sizes, {0, 1, 2}),
-                               block.output, zeros),
-      .sum = builder.Select(seen, block.sum, lowest)};
 }
 
 // The columns of a bias that belong to the keys of each step of a ring.
@@ -120,109 +93,10 @@ class BiasColumns {
   Instruction* start_ = nullptr;
 };
 
-// Lengths of sequences, as far as they reach into this device's queries and
-// into the keys of each step. Calls have at least one of each, as kernels may
-// not expect none; what that adds is hidden.
-class LengthsInRing {
- public:
-  LengthsInRing(const LocalOp& op, const FusedAttention& attention,
-                const AxisList& ring, LocalBuilder& builder)
-      : operand_(attention.OperandOf(Tensor::kLengths)),
-        ring_(ring),
-        builder_(builder) {
-    if (!exist()) return;
-    const int64_t sequence = SequenceOf(attention, Tensor::kQuery);
-    rows_ = op.operands[0]->shape.dimensions[sequence];
-    queries_ = Within(op.operands[operand_],
-                      StartOfKeys(/*step=*/0, rows_, ring, builder));
-    all_keys_ = op.operands[operand_ + 1];
-  }
-
-  bool exist() const { return operand_ >= 0; }
-
-  // Makes those of `step` operands of its call.
-  void Choose(int64_t step, Values& operands) {
-    if (!exist()) return;
-    Instruction* keys =
-        Within(all_keys_, StartOfKeys(step, rows_, ring_, builder_));
-    has_keys_ = builder_.Compare("GT", keys, Number(0, keys));
-    operands[operand_] = AtLeastOne(queries_);
-    operands[operand_ + 1] = AtLeastOne(keys);
-  }
-
-  // Of a block: in a row of the batch, all of its keys may be padding.
-  PartialAttention Seen(const PartialAttention& block) {
-    if (!exist()) return block;
-    return Visible(
-        builder_.BroadcastInDim(has_keys_, block.sum->shape.dimensions, {0}),
-        block, builder_);
-  }
-
-  // Nothing for queries that are padding.
-  PartialAttention Finished(const PartialAttention& all) {
-    if (!exist()) return all;
-    const std::vector<int64_t>& sizes = all.output->shape.dimensions;
-    Instruction* real = IsReal(all.sum);
-    return {.output =
-                builder_.Select(builder_.BroadcastInDim(real, sizes, {0, 1, 2}),
-                                all.output, Number(0, all.output)),
-            .sum = builder_.Select(real, all.sum, Number(0, all.sum))};
-  }
-
-  // The log-sum-exp with which the gradients of a block are zero where queries
-  // or keys are padding.
-  Instruction* ForGradients(Instruction* sum) {
-    if (!exist()) return sum;
-    Instruction* seen = builder_.Binary(
-        Opcode::kAnd, IsReal(sum),
-        builder_.BroadcastInDim(has_keys_, sum->shape.dimensions, {0}));
-    return builder_.Select(seen, sum, Number(1e30, sum));
-  }
-
- private:
-  Instruction* Number(double number, const Instruction* like) {
-    return builder_.Broadcast(
-        builder_.Constant(like->shape.element_type, number),
-        like->shape.dimensions);
-  }
-  // How much of each length is in the shard from `start` (s32[]) on.
-  Instruction* Within(Instruction* lengths, Instruction* start) {
-    Instruction* after = builder_.Binary(
-        Opcode::kSubtract, lengths,
-        builder_.Broadcast(builder_.Convert(lengths->shape.element_type, start),
-                           lengths->shape.dimensions));
-    after = builder_.Binary(Opcode::kMaximum, after, Number(0, after));
-    return builder_.Binary(Opcode::kMinimum, after,
-                           Number(static_cast<double>(rows_), after));
-  }
-  Instruction* AtLeastOne(Instruction* lengths) {
-    return builder_.Binary(Opcode::kMaximum, lengths, Number(1, lengths));
-  }
-  // pred as the log-sum-exp [b,n,t]: which queries are no padding.
-  Instruction* IsReal(const Instruction* sum) {
-    const std::vector<int64_t>& sizes = sum->shape.dimensions;
-    return builder_.Compare(
-        "LT", builder_.Iota(queries_->shape.element_type, sizes, 2),
-        builder_.BroadcastInDim(queries_, sizes, {0}));
-  }
-
-  const int32_t operand_;
-  const AxisList& ring_;
-  LocalBuilder& builder_;
-  int64_t rows_ = 0;
-  Instruction* queries_ = nullptr;  // Lengths here; those of keys, of all.
-  Instruction* all_keys_ = nullptr;
-  Instruction* has_keys_ = nullptr;  // By row of the batch, in this step.
-};
-
 }  // namespace
 
 bool MayGoRound(const FusedAttention& attention) {
-  if (attention.window > 0 && (!attention.causal || attention.dropout > 0 ||
-                               attention.OperandOf(Tensor::kBias) >= 0 ||
-                               attention.OperandOf(Tensor::kLengths) >= 0)) {
-    return false;
-  }
+  if (attention.window > 0 && !attention.causal) return false;
   if (attention.is_f8 || attention.segments > 1 ||
       attention.queries != attention.keys) {
     return false;
@@ -269,9 +143,9 @@ Values RingForward(const LocalOp& op, const FusedAttention& attention,
                    const AxisList& ring, LocalBuilder& builder) {
   Values operands = op.operands;
   BiasColumns bias(op, attention, ring, builder);
-  LengthsInRing lengths(op, attention, ring, builder);
+  LengthsInCalls lengths(op, attention, ring, builder);
   bias.Choose(0, operands);
-  lengths.Choose(0, operands);
+  lengths.ChooseStep(0, operands);
   const Values own = CallShard(op, attention, operands, /*step=*/0, builder);
   PartialAttention all = lengths.Seen(
       bias.Seen({.output = builder.Convert(kRingType, own[0]), .sum = own[1]}));
@@ -279,7 +153,7 @@ Values RingForward(const LocalOp& op, const FusedAttention& attention,
     operands[1] = PassOn(operands[1], ring, builder);
     operands[2] = PassOn(operands[2], ring, builder);
     bias.Choose(step, operands);
-    lengths.Choose(step, operands);
+    lengths.ChooseStep(step, operands);
     const Values block = CallShard(op, attention, operands, step, builder);
     PartialAttention part = lengths.Seen(bias.Seen(
         {.output = builder.Convert(kRingType, block[0]), .sum = block[1]}));
@@ -298,11 +172,11 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
                     const AxisList& ring, LocalBuilder& builder) {
   Values operands = op.operands;
   BiasColumns bias(op, attention, ring, builder);
-  LengthsInRing lengths(op, attention, ring, builder);
+  LengthsInCalls lengths(op, attention, ring, builder);
   const int32_t sum = attention.OperandOf(Tensor::kLogSumExp);
   const auto choose = [&](int64_t step) {
     bias.Choose(step, operands);
-    lengths.Choose(step, operands);
+    lengths.ChooseStep(step, operands);
     operands[sum] = lengths.ForGradients(op.operands[sum]);
   };
   choose(0);

@@ -1,5 +1,6 @@
 #include "meshwright/rules/ring_steps.h"
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,31 @@ Instruction* ValueIf(Instruction* condition, Instruction* value, double other,
   Instruction* fill = builder.Constant(value->shape.element_type, other);
   return builder.Select(builder.Broadcast(condition, sizes), value,
                         builder.Broadcast(fill, sizes));
+}
+
+PartialAttention Visible(Instruction* seen, const PartialAttention& block,
+                         LocalBuilder& builder) {
+  const std::vector<int64_t>& sizes = block.output->shape.dimensions;
+  Instruction* lowest =
+      builder.Broadcast(builder.Constant(block.sum->shape.element_type,
+                                         std::numeric_limits<float>::lowest()),
+                        block.sum->shape.dimensions);
+  Instruction* zeros = builder.Broadcast(builder.Constant(kRingType, 0), sizes);
+  return {
+      .output = builder.Select(builder.BroadcastInDim(seen, sizes, {0, 1, 2}),
+                               block.output, zeros),
+      .sum = builder.Select(seen, block.sum, lowest)};
+}
+
+Instruction* StartOfKeys(int64_t step, int64_t rows, const AxisList& ring,
+                         LocalBuilder& builder) {
+  const int64_t devices = builder.mesh().Size(ring);
+  std::vector<int64_t> starts;
+  for (int64_t d = 0; d < builder.mesh().device_count(); ++d) {
+    const int64_t place = builder.mesh().Coordinate(d, ring);
+    starts.push_back((place + devices - step) % devices * rows);
+  }
+  return builder.DeviceTable(starts);
 }
 
 PartialAttention JoinPartials(const PartialAttention& a,

@@ -31,6 +31,16 @@ struct PartialAttention {
   Instruction* sum = nullptr;
 };
 
+// A block without what `seen` (pred, as the log-sum-exp) does not mark: -inf
+// would not do, as no block may be visible.
+PartialAttention Visible(Instruction* seen, const PartialAttention& block,
+                         LocalBuilder& builder);
+
+// s32[], by device: the position where the keys of a step begin, of which each
+// device has `rows`.
+Instruction* StartOfKeys(int64_t step, int64_t rows, const AxisList& ring,
+                         LocalBuilder& builder);
+
 // Attention to the keys of both. The log-sum-exps of `a` are finite; in `b`
 // -inf marks rows without keys.
 PartialAttention JoinPartials(const PartialAttention& a,

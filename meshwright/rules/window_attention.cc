@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/exchange.h"
 #include "meshwright/rules/ring_attention.h"
+#include "meshwright/rules/ring_lengths.h"
 #include "meshwright/rules/ring_steps.h"
 
 namespace meshwright {
@@ -15,34 +17,73 @@ using Values = std::vector<Instruction*>;
 
 // Kernels are fastest, and some only possible, on multiples of this.
 constexpr int64_t kTile = 64;
+// Dimensions of a bias.
+constexpr int64_t kBiasQueries = 2;
+constexpr int64_t kBiasKeys = 3;
 
 class WindowedShard {
  public:
   WindowedShard(const LocalOp& op, const FusedAttention& attention,
                 const AxisList& axes, LocalBuilder& builder)
-      : op_(op), attention_(attention), axes_(axes), builder_(builder) {
+      : op_(op),
+        attention_(attention),
+        axes_(axes),
+        builder_(builder),
+        lengths_(op, attention, axes, builder) {
     const int64_t sequence = SequenceOf(attention, AttentionPart::kQuery);
     shard_ = op.operands[0]->shape.dimensions[sequence];
     halo_ = attention.window - 1;
     if (shard_ % kTile == 0) halo_ = (halo_ + kTile - 1) / kTile * kTile;
     halo_ = std::min(halo_, attention.keys - shard_);
     const Mesh& mesh = builder.mesh();
+    std::vector<int64_t> keys;
     for (int64_t device = 0; device < mesh.device_count(); ++device) {
-      starts_.push_back(
-          std::min(halo_, mesh.Coordinate(device, axes) * shard_));
+      const int64_t begin = mesh.Coordinate(device, axes) * shard_;
+      starts_.push_back(std::min(halo_, begin));
+      keys.push_back(begin - starts_.back());
     }
     start_ = builder.DeviceTable(starts_);
+    keys_ = builder.DeviceTable(keys);
   }
 
   Values Call() {
-    Values operands;
-    for (size_t i = 0; i < op_.operands.size(); ++i) {
+    Values operands = op_.operands;
+    lengths_.ChooseRange(start_, keys_, shard_ + halo_, operands);
+    for (size_t i = 0; i < operands.size(); ++i) {
       const AttentionPart part = attention_.operands[i];
       const int64_t sequence = SequenceOf(attention_, part);
-      operands.push_back(IsOfKeys(part) ? WithHalo(op_.operands[i], sequence)
-                                        : Placed(op_.operands[i], sequence));
+      if (part == AttentionPart::kLengths) continue;
+      if (part == AttentionPart::kLogSumExp) {
+        operands[i] = lengths_.ForGradients(operands[i]);
+      }
+      if (part == AttentionPart::kBias) {
+        operands[i] = builder_.DynamicSlice(operands[i], kBiasKeys, keys_,
+                                            shard_ + halo_);
+        operands[i] = Placed(operands[i], kBiasQueries);
+        continue;
+      }
+      operands[i] = IsOfKeys(part) ? WithHalo(operands[i], sequence)
+                                   : Placed(operands[i], sequence);
     }
-    return CallAttention(op_.instruction, operands, /*causal=*/true, builder_);
+    return CallShard(op_, attention_, operands, /*step=*/0, builder_);
+  }
+
+  // The output and the log-sum-exp, without padding.
+  PartialAttention Output(const Values& results) {
+    return lengths_.Finished(
+        lengths_.Seen({.output = builder_.Convert(kRingType, Own(results[0])),
+                       .sum = Own(results[1])}));
+  }
+
+  // The gradient of a bias, which has all keys.
+  Instruction* OfBias(Instruction* gradient) {
+    Instruction* own =
+        builder_.DynamicSlice(gradient, kBiasQueries, start_, shard_);
+    std::vector<int64_t> sizes = own->shape.dimensions;
+    sizes[kBiasKeys] = attention_.keys;
+    Instruction* zeros = builder_.Broadcast(
+        builder_.Constant(own->shape.element_type, 0), sizes);
+    return builder_.DynamicUpdateSlice(zeros, own, kBiasKeys, keys_);
   }
 
   // The shard's own part of a result.
@@ -115,10 +156,12 @@ class WindowedShard {
   const FusedAttention& attention_;
   const AxisList& axes_;
   LocalBuilder& builder_;
+  LengthsInCalls lengths_;
   int64_t shard_ = 0;  // Positions.
   int64_t halo_ = 0;
   std::vector<int64_t> starts_;  // By device: where its shard is.
   Instruction* start_ = nullptr;
+  Instruction* keys_ = nullptr;  // Where those of the call begin.
 };
 
 }  // namespace
@@ -127,15 +170,22 @@ Values WindowForward(const LocalOp& op, const FusedAttention& attention,
                      const AxisList& axes, LocalBuilder& builder) {
   WindowedShard shard(op, attention, axes, builder);
   const Values results = shard.Call();
-  return {shard.Own(results[0]), shard.Own(results[1]), results[2]};
+  const PartialAttention own = shard.Output(results);
+  return {builder.Convert(results[0]->shape.element_type, own.output), own.sum,
+          results[2]};
 }
 
 Values WindowBackward(const LocalOp& op, const FusedAttention& attention,
                       const AxisList& axes, LocalBuilder& builder) {
   WindowedShard shard(op, attention, axes, builder);
   const Values results = shard.Call();
-  return {shard.Own(results[0]), shard.Collected(results[1]),
-          shard.Collected(results[2]), results[3]};
+  Values gradients = {shard.Own(results[0]), shard.Collected(results[1]),
+                      shard.Collected(results[2])};
+  if (attention.results[3] == AttentionPart::kBias) {
+    gradients.push_back(shard.OfBias(results[3]));
+  }
+  gradients.push_back(results.back());
+  return gradients;
 }
 
 }  // namespace meshwright

@@ -14,6 +14,11 @@
 //   keys     [shard | 0]           queries  [shard | 0]
 //
 // Backward, gradients of halo keys go back to where they are from.
+//
+// A bias stays with its queries, of which a device has all columns: it takes
+// those of the call's keys. Lengths are what lies in the call. With dropout, a
+// call draws as a step of a ring does (dropout_seeds.h): rows of the halo are
+// discarded whatever is dropped from them.
 #ifndef MESHWRIGHT_RULES_WINDOW_ATTENTION_H_
 #define MESHWRIGHT_RULES_WINDOW_ATTENTION_H_
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/cost/workspaces.h"
 #include "meshwright/search/problem_policy.h"
 
 namespace meshwright {
@@ -46,6 +47,13 @@ class Liveness {
     }
     for (const auto& [carried, one] : held_) {
       count(one, HeldBy(one.value, carried, points.size()).alive);
+    }
+    model_.working.resize(model_.alike.count());
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (!model_.traffic.ops[points[i]].has_workspace) continue;
+      auto& working = model_.working[model_.alike.group_of[points[i]]];
+      working.resize(points.size(), 0);
+      working[i] += 1;
     }
     return static_cast<int32_t>(points.size());
   }
@@ -134,8 +142,11 @@ class Liveness {
         const ValueId value = op.first_result + r;
         if (!IsStored(value) || takes_over[value]) continue;
         OpId first{op.kind == OpKind::kParameter ? 0 : i};
-        const OpId last =
-            op.kind == OpKind::kParameter ? end : last_read_[value];
+        // A result that nothing reads, as a workspace, is there while its
+        // kernel runs.
+        const OpId last = op.kind == OpKind::kParameter
+                              ? end
+                              : std::max(last_read_[value], first);
         for (const auto& [from, to] : held[value]) {
           if (first < from) intervals_.push_back({value, first, from - 1});
           const ValueId carried = graph_.ops[from].first_result;
@@ -178,6 +189,14 @@ class Liveness {
       if (interval.last < interval.first) continue;
       change[interval.first] += bytes;
       change[interval.last + 1] -= bytes;
+    }
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (!model_.traffic.ops[i].has_workspace) continue;
+      const Instruction& instruction = *graph_.ops[i].instruction;
+      const auto bytes = static_cast<double>(
+          WorkspaceBytes(instruction, SizesOf(instruction)));
+      change[i] += bytes;
+      change[i + 1] -= bytes;
     }
     const size_t count =
         std::min(kProblemPolicy.memory_points, graph_.ops.size());

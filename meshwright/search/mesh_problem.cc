@@ -6,6 +6,7 @@
 #include "meshwright/base/check.h"
 #include "meshwright/cost/instruction_time.h"
 #include "meshwright/cost/op_time.h"
+#include "meshwright/cost/workspaces.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/reshard/exchange_price.h"
 #include "meshwright/rules/recorded_flops.h"
@@ -173,7 +174,6 @@ double MeshProblem::ComputingOf(GroupId group, const Option& option,
                         option.results[model_.values[value].result]);
   }
   Work local_work = part * model_.work[group];
-  local_work.flops *= TimesMultiplied(*op.instruction);
   if (flops.has_value()) local_work.flops = *flops;
   KernelPart share{.local = LocalWorkOf(group, option, local_work),
                    .kernel = part * traffic.kernel,
@@ -256,7 +256,23 @@ void MeshProblem::AddGroup(GroupId group, std::vector<Option> options) {
     }
     AddUsage(model_.values[value].alive, bytes, node);
   }
+  if (!model_.working[group].empty()) AddWorkspace(group, node);
   problem_.nodes.push_back(std::move(node));
+}
+
+void MeshProblem::AddWorkspace(int32_t group, ProblemNode& node) const {
+  std::vector<double> bytes;
+  for (const Option& option : options_[group]) {
+    const auto sizes = [&](const std::vector<ShardingId>& of, size_t index) {
+      return LocalDimensions(pool_[of[index]], mesh_);
+    };
+    const auto lhs = sizes(option.operands, 0);
+    const auto rhs = sizes(option.operands, 1);
+    const auto result = sizes(option.results, 0);
+    bytes.push_back(static_cast<double>(
+        WorkspaceBytes(*model_.op(group).instruction, {lhs, rhs, result})));
+  }
+  AddUsage(model_.working[group], bytes, node);
 }
 
 // The next value has the sharding of the parameter.

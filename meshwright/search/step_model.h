@@ -75,6 +75,8 @@ struct StepModel {
   std::vector<double> weights;  // By group: executions per step.
   std::vector<std::vector<GroupValueId>> group_values;  // By group and result.
   std::vector<GroupValue> values;
+  // By group, of those with a workspace: by memory point, how many members run.
+  std::vector<std::vector<float>> working;
   std::vector<HeldValue> held;
   std::vector<GroupUse> uses;    // By user, then operand.
   std::vector<StateKind> kinds;  // By group.

@@ -57,6 +57,7 @@ class Reader {
     OpTraffic& own = traffic_.ops[root];
     own.is_start = true;
     own.scratch_bytes = static_cast<double>(kernel.scratch_bytes);
+    own.has_workspace = kernel.workspace_bytes > 0;
     own.column_steps = kernel.column_steps;
     own.repacked.clear();
     for (const int32_t input : kernel.repacked) {

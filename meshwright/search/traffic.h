@@ -24,10 +24,11 @@ struct OpTraffic {
   bool turns_filter = false;  // As in Kernel.
   bool holds_rows = false;
   bool unaligned_rows = false;
-  double column_steps = 0;    // Of its kernel, unsharded, if it is its start.
-  double writes = 0;          // The share of its results that it writes.
-  std::vector<double> reads;  // By operand: the share read, over all kernels.
-  double scratch_bytes = 0;   // Of its kernel, unsharded.
+  double column_steps = 0;     // Of its kernel, unsharded, if it is its start.
+  double writes = 0;           // The share of its results that it writes.
+  std::vector<double> reads;   // By operand: the share read, over all kernels.
+  double scratch_bytes = 0;    // Of its kernel, unsharded.
+  bool has_workspace = false;  // As of cost/workspaces.h.
   // Operands whose XLA layout a contraction changes (Kernel::repacked).
   std::vector<int32_t> repacked;
   Work kernel;  // Of the first kernel that it is part of, unsharded.

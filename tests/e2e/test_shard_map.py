@@ -83,14 +83,14 @@ def test_the_regions_mesh_is_what_partition_takes(cli, steps):
     assert {c["axes"] for c in sums} == {"data", "model"}
 
 
-def test_a_part_of_the_axes_may_be_manual(cli, steps):
-    folder = steps("partial")
+@pytest.mark.parametrize("form", ["shardy", "gspmd"])
+def test_a_part_of_the_axes_may_be_manual(cli, steps, form):
+    folder = steps("partial", form)
     for mesh in ("data=2,model=4", "model=4"):
         train(cli, folder, "--mesh", mesh)
-    line = cli.refuses("partition", steps("partial", "gspmd") / "step.hlo.pb")
-    assert "manual along some axes only" in line
 
 
+@pytest.mark.parametrize("form", ["shardy", "gspmd"])
 @pytest.mark.parametrize(
     ("kind", "meshes"),
     [
@@ -98,9 +98,9 @@ def test_a_part_of_the_axes_may_be_manual(cli, steps):
         ("numbered_rows", ("data=2,model=4", "data=2")),
     ],
 )
-def test_devices_of_partly_manual_regions_are_numbered(cli, steps, kind, meshes):
+def test_devices_of_partly_manual_regions_are_numbered(cli, steps, kind, meshes, form):
     """axis_index, along the axes that are manual."""
-    folder = steps(kind)
+    folder = steps(kind, form)
     for mesh in meshes:
         train(cli, folder, "--mesh", mesh)
     path, _ = plan(cli, folder)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "absl/status/status.h"
@@ -90,6 +91,30 @@ OneOp Attention(const AttentionCall& call, bool backward) {
     attributes.backend_config = Config(call, backward);
   };
   return op;
+}
+
+OneOp WithDropout(OneOp op, bool backward) {
+  op.set = [set = op.set, backward](Attributes& attributes) {
+    set(attributes);
+    attributes.custom_call_target =
+        absl::StrCat("__cudnn$fmhaSoftmaxDropout", backward ? "Backward" : "");
+    attributes.backend_config.insert(attributes.backend_config.size() - 2,
+                                     R"(,"dropout_rate":0.1,"seed":42)");
+  };
+  return op;
+}
+
+// The seeds of all calls of a program, in order.
+std::vector<std::string> SeedsIn(const Module& module) {
+  std::vector<std::string> seeds;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode != Opcode::kCustomCall) continue;
+      const std::string& config = instruction->attributes->backend_config;
+      seeds.push_back(config.substr(config.find("\"seed\"")));
+    }
+  }
+  return seeds;
 }
 
 void CheckBoth(const AttentionCall& call) {
@@ -232,6 +257,54 @@ TEST(AttentionRule, WindowsOverTheSequence) {
   check(6, 3, "3", one);
   check(8, 3, "a=2,b=2", {.sizes = {.heads = 8, .key_heads = 2}});
   check(8, 6, "a=2,b=2", {.heads_first = true});
+}
+
+// With a bias, one for all of the batch and the heads too, whose gradient is a
+// sum; and with lengths, of which some end in the halo or before it.
+TEST(AttentionRule, WindowsWithBiasOrLengths) {
+  for (const bool backward : {false, true}) {
+    for (const int64_t window : {1, 3, 6, 16}) {
+      AttentionCall call{.sizes = {.queries = 16, .keys = 16},
+                         .mask = "CAUSAL",
+                         .window = window};
+      for (const char* bias : {"f32[4,4,16,16]", "f32[1,4,16,16]"}) {
+        call.bias = bias;
+        const OneOp op = Attention(call, backward);
+        EXPECT_EQ(KindOf(RuleFor(*Build(op).instruction), 0, 1),
+                  FactorKind::kExchanged);
+        EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {"4"}}),
+                  absl::OkStatus())
+            << bias << ", " << window << (backward ? " backward" : "");
+      }
+      call.bias = "";
+      call.mask = "PADDING_CAUSAL";
+      call.lengths = true;
+      OneOp op = Attention(call, backward);
+      const int32_t lengths = static_cast<int32_t>(op.operands.size()) - 2;
+      for (int32_t i = lengths; i < lengths + 2; ++i) {
+        op.draws[i] = [next = 0](Random&) mutable {
+          constexpr std::array<double, 4> kLengths = {5, 16, 1, 10};
+          return kLengths[next++ % 4];
+        };
+      }
+      EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {"4"}}), absl::OkStatus())
+          << "lengths, " << window << (backward ? " backward" : "");
+    }
+  }
+}
+
+// Every device has a seed of its own, forward and backward the same.
+TEST(AttentionRule, WindowsDropByTheirOwnSeed) {
+  std::vector<std::string> seeds[2];
+  for (const bool backward : {false, true}) {
+    const OneOp op = WithDropout(
+        Attention({.mask = "CAUSAL", .window = 3}, backward), backward);
+    const LoweredOp lowered = LowerOp(op, 0, 1, *Mesh::Parse("4"));
+    EXPECT_EQ(KindOf(lowered.rule, 0, 1), FactorKind::kExchanged);
+    seeds[backward] = SeedsIn(lowered.program->module);
+  }
+  EXPECT_EQ(seeds[0], seeds[1]);
+  EXPECT_EQ(std::set<std::string>(seeds[0].begin(), seeds[0].end()).size(), 4);
 }
 
 // Shards of whole tiles are fetched whole tiles for.
@@ -379,17 +452,6 @@ TEST(AttentionRule, ConfigurationsHaveLocalSizes) {
   EXPECT_EQ(calls, 7);
 }
 
-OneOp WithDropout(OneOp op, bool backward) {
-  op.set = [set = op.set, backward](Attributes& attributes) {
-    set(attributes);
-    attributes.custom_call_target =
-        absl::StrCat("__cudnn$fmhaSoftmaxDropout", backward ? "Backward" : "");
-    attributes.backend_config.insert(attributes.backend_config.size() - 2,
-                                     R"(,"dropout_rate":0.1,"seed":42)");
-  };
-  return op;
-}
-
 // The configurations of a lowered conditional, by branch.
 std::vector<std::string> BranchConfigs(const LoweredOp& lowered) {
   std::vector<std::string> configs;
@@ -404,19 +466,6 @@ std::vector<std::string> BranchConfigs(const LoweredOp& lowered) {
     configs.push_back(call->attributes->backend_config);
   }
   return configs;
-}
-
-// The seeds of all calls of a program, in order.
-std::vector<std::string> SeedsIn(const Module& module) {
-  std::vector<std::string> seeds;
-  for (const auto& computation : module.computations()) {
-    for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode != Opcode::kCustomCall) continue;
-      const std::string& config = instruction->attributes->backend_config;
-      seeds.push_back(config.substr(config.find("\"seed\"")));
-    }
-  }
-  return seeds;
 }
 
 // Every device has a seed of its own for each block of keys, forward and

@@ -6,53 +6,11 @@
 
 #include "absl/status/status.h"
 #include "tests/rules/lowered.h"
+#include "tests/rules/ragged_op.h"
 #include "tests/rules/rule_oracle.h"
 
 namespace meshwright {
 namespace {
-
-using Dims = std::vector<int>;
-
-// A length-delimited field of the wire format; all numbers below 128.
-std::string Field(int number, const std::string& content) {
-  const int tag = number << 3 | 2;
-  std::string bytes;
-  if (tag >= 128) bytes += static_cast<char>((tag & 127) | 128);
-  bytes += static_cast<char>(tag >= 128 ? tag >> 7 : tag);
-  bytes += static_cast<char>(content.size());
-  return bytes + content;
-}
-
-std::string Packed(int number, Dims dims) {
-  if (dims.empty()) return "";
-  std::string content;
-  for (const int dim : dims) content += static_cast<char>(dim);
-  return Field(number, content);
-}
-
-struct Numbers {
-  Dims lhs_contracting, rhs_contracting;
-  Dims lhs_batch, rhs_batch;
-  Dims ragged, group;
-};
-
-std::string Fields(const Numbers& numbers) {
-  const std::string dot =
-      Packed(1, numbers.lhs_contracting) + Packed(2, numbers.rhs_contracting) +
-      Packed(3, numbers.lhs_batch) + Packed(4, numbers.rhs_batch);
-  return Field(
-      90, Field(1, dot) + Packed(2, numbers.ragged) + Packed(3, numbers.group));
-}
-
-OneOp RaggedDot(const std::vector<std::string>& operands,
-                const Numbers& numbers, const std::string& result,
-                int64_t most = 4) {
-  return {.opcode = Opcode::kRaggedDot,
-          .operands = operands,
-          .unknown_fields = Fields(numbers),
-          .result = result,
-          .draws = {{2, Integers(0, most)}}};
-}
 
 // Rows of [12,6] have one of four matrices [6,10].
 const OneOp kRows = RaggedDot({"f32[12,6]", "f32[4,6,10]", "s32[4]"},
@@ -105,12 +63,12 @@ TEST(RaggedDotRule, OddSizes) {
 
 // Sizes of their own for each element of the batch; groups not in front.
 TEST(RaggedDotRule, Batches) {
-  const Numbers rows{.lhs_contracting = {2},
-                     .rhs_contracting = {0},
-                     .lhs_batch = {0},
-                     .rhs_batch = {2},
-                     .ragged = {1},
-                     .group = {1}};
+  const RaggedNumbers rows{.lhs_contracting = {2},
+                           .rhs_contracting = {0},
+                           .lhs_batch = {0},
+                           .rhs_batch = {2},
+                           .ragged = {1},
+                           .group = {1}};
   const std::vector<std::string> batched = {"f32[4,6,8]", "f32[8,3,4,2]",
                                             "s32[4,3]"};
   const OneOp own = RaggedDot(batched, rows, "f32[4,6,2]", 2);
