@@ -32,6 +32,9 @@ struct Demands {
 
 // Restricts options to those in which all axes but one are placed as given.
 struct OneAxisFree {
+  // Any one may be placed otherwise.
+  static constexpr int32_t kAnyAxis = -1;
+
   std::vector<AxisPlaces> places;  // By group.
   int32_t free = 0;
 };
@@ -49,6 +52,8 @@ class OptionMaker {
 
  private:
   std::vector<Option> AsExpert(int32_t group, const OneAxisFree* only) const;
+  // Those of the rule, whatever the expert demands.
+  std::vector<Option> OfRule(int32_t group, const OneAxisFree* only) const;
 
   const StepModel& model_;
   const Mesh& mesh_;

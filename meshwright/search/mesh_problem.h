@@ -119,6 +119,8 @@ class MeshProblem {
   bool IsKept(int32_t group) const;
   void AddUsage(const std::vector<float>& alive,
                 const std::vector<double>& bytes, ProblemNode& node) const;
+  // As the resharder numbers them.
+  std::vector<int32_t> NumbersOf(const std::vector<ShardingId>& forms) const;
   // The cost table of resharding from each of `from` to each of `to`, times
   // `weight`.
   int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,
