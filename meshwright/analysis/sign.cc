@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNonNegative = 0;
 
-std::optional<double> ScalarConstant(const Instruction& value) {
+std::optional<double> RealConstant(const Instruction& value) {
   const Instruction& source = Source(value);
   if (source.opcode != Opcode::kConstant) return std::nullopt;
   const Literal* literal = source.attributes->literal.get();
@@ -42,7 +42,7 @@ bool IsOfCounts(const Instruction& value, int depth = 0) {
 // Whether the value is one non-negative number for the whole tensor, such as a
 // decay rate or a bias correction, or for each part of it.
 bool IsPositiveFactor(const Instruction& value) {
-  if (const std::optional<double> constant = ScalarConstant(value)) {
+  if (const std::optional<double> constant = RealConstant(value)) {
     return *constant >= 0;
   }
   const Instruction& source = Source(value);
@@ -51,7 +51,7 @@ bool IsPositiveFactor(const Instruction& value) {
 }
 
 bool IsWhole(const Instruction& exponent) {
-  const std::optional<double> value = ScalarConstant(exponent);
+  const std::optional<double> value = RealConstant(exponent);
   return value && std::nearbyint(*value) == *value;
 }
 

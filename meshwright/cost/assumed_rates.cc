@@ -26,13 +26,13 @@ constexpr double kLinkShare = 0.85;
 constexpr double kUnalignedShare = 0.35;
 constexpr double kConvolutionShare = 0.5;
 // Measured on an H200: kernels of a graph, and the host time (rates.h).
-constexpr double kKernelSeconds = 1.3e-6;
+constexpr double kKernelSeconds = 1e-6;
 constexpr double kConvolutionSeconds = 3e-6;
 constexpr double kColumnStepSeconds = 0.05e-6;
 constexpr double kLaunchSeconds = 4e-6;
-constexpr double kGraphSeconds = 8e-6;
-constexpr double kLibrarySeconds = 14e-6;
-constexpr double kArgumentSeconds = 1.2e-6;
+constexpr double kGraphSeconds = 4e-6;
+constexpr double kLibrarySeconds = 12e-6;
+constexpr double kArgumentSeconds = 1e-6;
 // The host time to start a collective is part of the collective's latency.
 constexpr double kCollectiveSeconds = 4e-6;
 constexpr double kCoreLaunchSeconds = 1.3e-6;

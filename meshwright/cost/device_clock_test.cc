@@ -14,7 +14,7 @@ Rates SomeRates() {
   return rates;
 }
 
-double HostSecondsOf(const std::vector<Opcode>& kernels) {
+HostSeconds HostSecondsOf(const std::vector<Opcode>& kernels) {
   const Rates rates = SomeRates();
   DeviceClock clock(rates);
   for (const Opcode opcode : kernels) {
@@ -27,27 +27,36 @@ double HostSecondsOf(const std::vector<Opcode>& kernels) {
 
 TEST(DeviceClockTest, KernelsThatFollowEachOtherAreAGraph) {
   const Opcode add = Opcode::kAdd;
-  EXPECT_EQ(HostSecondsOf({add, add}), 2);
-  EXPECT_EQ(HostSecondsOf({add, add, add}), 3);
-  EXPECT_EQ(HostSecondsOf({add, add, add, Opcode::kDot, add}), 3);
+  EXPECT_EQ(HostSecondsOf({add, add}).sum(), 2);
+  std::vector<Opcode> many(7, add);
+  many.push_back(Opcode::kDot);
+  const HostSeconds graph = HostSecondsOf(many);
+  EXPECT_NEAR(graph.each, 3 + 8 * 0.125, 1e-9);
+  EXPECT_NEAR(graph.once, 8 * 0.275, 1e-9);
 }
 
 TEST(DeviceClockTest, LibrariesLieBetweenGraphs) {
-  const Opcode add = Opcode::kAdd;
-  EXPECT_EQ(HostSecondsOf({add, add, add, add, Opcode::kConvolution, add}),
-            3 + 100 + 1);
+  std::vector<Opcode> kernels(8, Opcode::kAdd);
+  kernels.insert(kernels.end(), {Opcode::kConvolution, Opcode::kAdd});
+  EXPECT_NEAR(HostSecondsOf(kernels).each, 4 + 100 + 1, 1e-9);
 }
 
 TEST(DeviceClockTest, CollectivesAndLoopsLieBetweenGraphs) {
   const Rates rates = SomeRates();
   DeviceClock clock(rates);
   const Instruction add;
-  for (int i = 0; i < 4; ++i) clock.RunKernel(add, 0, 0);
+  for (int i = 0; i < 8; ++i) clock.RunKernel(add, 0, 0);
   clock.RunCollective(0, 0);
-  for (int i = 0; i < 4; ++i) clock.RunKernel(add, 0, 0);
-  clock.RunRegion(0, 0, /*host_seconds=*/20);
+  for (int i = 0; i < 8; ++i) clock.RunKernel(add, 0, 0);
+  clock.RunRegion(0, 0, {.each = 20, .once = 5});
   clock.RunKernel(add, 0, 0);
-  EXPECT_EQ(clock.host_seconds(), 3 + 1 + 3 + 20 + 1);
+  EXPECT_NEAR(clock.host_seconds().each, 4 + 1 + 4 + 20 + 1, 1e-9);
+  EXPECT_NEAR(clock.host_seconds().once, 2.2 + 2.2 + 5, 1e-9);
+}
+
+TEST(DeviceClockTest, GraphsOfALoopAreUpdatedOnce) {
+  const HostSeconds loop = HostSeconds{.each = 4, .once = 2.2}.Times(10);
+  EXPECT_NEAR(loop.sum(), 42.2, 1e-9);
 }
 
 TEST(DeviceClockTest, AHostAheadCountsWhereItTakesLonger) {
@@ -67,10 +76,11 @@ TEST(DeviceClockTest, ArgumentsAreTheHostsIfItLaunchesKernels) {
   for (const bool launches : {true, false}) {
     if (!launches) rates.launch_seconds.value = rates.graph_seconds.value = 0;
     DeviceClock clock(rates);
-    clock.RunKernel(add, 0, 5);
+    clock.RunKernel(add, 0, 50);
     EXPECT_EQ(clock.TakeArrays(4), launches ? 0 : 2);
-    EXPECT_EQ(clock.seconds(), launches ? 5 : 7);
-    EXPECT_EQ(clock.host_seconds(), launches ? 1 + 2 : 0);
+    EXPECT_EQ(clock.seconds(), launches ? 50 : 52);
+    // What precedes the first launch takes as long as 27 launches.
+    EXPECT_EQ(clock.host_seconds().sum(), launches ? 1 + 27 + 2 : 0);
   }
 }
 

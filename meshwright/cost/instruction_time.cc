@@ -35,14 +35,15 @@ class Clock {
     }
     double sum = 0;
     double longest = 0;
-    for (const Computation* called : root.called) {
+    for (const Computation* called : CalledEachTime(root, rates_)) {
       sum += SecondsOf(*called);
       longest = std::max(longest, SecondsOf(*called));
     }
     if (root.opcode == Opcode::kConditional) return longest;
     return root.opcode == Opcode::kCall
                ? sum
-               : sum * static_cast<double>(TripCount(root).value_or(1));
+               : (sum + IterationSeconds(rates_)) *
+                     static_cast<double>(TripCount(root).value_or(1));
   }
 
   double SecondsOf(const Computation& computation) {

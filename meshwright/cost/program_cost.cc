@@ -32,25 +32,38 @@ class Walker {
 
   // The program, with `arrays` arguments and results.
   ProgramEstimate Run(const Computation& entry, size_t arrays) {
-    return Simulate(entry, arrays);
-  }
-
-  // A recursive call may have moved the element.
-  const ProgramEstimate& Visit(const Computation& computation) {
-    const auto [known, is_new] = known_.try_emplace(&computation);
-    if (!is_new) return known->second;
-    const ProgramEstimate estimate = Simulate(computation, 0);
-    // When each result is ready, by id.
-    return known_[&computation] = estimate;
+    DeviceClock clock(rates_);
+    ProgramEstimate sum = Simulate(entry, clock);
+    sum.compute_seconds += clock.TakeArrays(arrays) + clock.idle_seconds();
+    sum.host_seconds = clock.host_seconds().sum();
+    sum.step_seconds = clock.seconds();
+    sum.exposed_seconds = std::max(0.0, sum.step_seconds - sum.compute_seconds);
+    return sum;
   }
 
  private:
-  ProgramEstimate Simulate(const Computation& computation, size_t arrays) {
+  // What runs inside of another computation. Its seconds are those of the
+  // device.
+  struct Region {
+    ProgramEstimate estimate;
+    HostSeconds host;
+  };
+
+  // A recursive call may have moved the element.
+  const Region& Visit(const Computation& computation) {
+    const auto [known, is_new] = known_.try_emplace(&computation);
+    if (!is_new) return known->second;
+    DeviceClock clock(rates_);
+    ProgramEstimate estimate = Simulate(computation, clock);
+    estimate.step_seconds = clock.device_seconds();
+    return known_[&computation] = {estimate, clock.host_seconds()};
+  }
+
+  ProgramEstimate Simulate(const Computation& computation, DeviceClock& clock) {
     ProgramEstimate sum;
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return sum;
-    DeviceClock clock(rates_);
-    // When the value is ready, looking through tuples and reshapes.
+    // When each result is ready, by id.
     std::vector<double> ready(computation.size(), 0);
     for (const Kernel& kernel : found->second) {
       const Instruction& root = *kernel.root;
@@ -62,10 +75,10 @@ class Walker {
         ready[root.id] =
             clock.RunCollective(start, Communicate(root, *kind, sum));
       } else if (IsControlFlow(root.opcode)) {
-        const ProgramEstimate inside = Inside(root);
-        Add(inside, sum);
+        const Region inside = Inside(root);
+        Add(inside.estimate, sum);
         ready[root.id] =
-            clock.RunRegion(start, inside.step_seconds, inside.host_seconds);
+            clock.RunRegion(start, inside.estimate.step_seconds, inside.host);
       } else {
         ready[root.id] = clock.RunKernel(root, start, Compute(kernel, sum));
       }
@@ -73,16 +86,10 @@ class Walker {
         ready[result->id] = ready[root.id];
       }
     }
-    sum.compute_seconds += clock.TakeArrays(arrays);
-    sum.host_seconds = clock.host_seconds();
-    sum.compute_seconds += clock.idle_seconds();
-    sum.step_seconds = clock.seconds();
-    sum.exposed_seconds = std::max(0.0, sum.step_seconds - sum.compute_seconds);
     return sum;
   }
 
-  // All executions of the computations that a loop or call runs; the longest
-  // branch of a conditional.
+  // When the value is ready, looking through tuples and reshapes.
   static double ReadyOf(const Instruction& value,
                         const std::vector<double>& ready) {
     const Instruction* at = &value;
@@ -110,21 +117,26 @@ class Walker {
     return seconds;
   }
 
-  // Time to transpose, before a collective, so that the dimension that it
-  // splits or joins comes first, and back.
-  ProgramEstimate Inside(const Instruction& root) {
-    ProgramEstimate inside;
-    for (const Computation* called : root.called) {
-      const ProgramEstimate& part = Visit(*called);
+  // All executions of the computations that a loop or call runs; the longest
+  // branch of a conditional.
+  Region Inside(const Instruction& root) {
+    Region inside;
+    for (const Computation* called : CalledEachTime(root, rates_)) {
+      const Region& part = Visit(*called);
       if (root.opcode != Opcode::kConditional) {
-        Add(part, inside);
-      } else if (part.step_seconds >= inside.step_seconds) {
+        Add(part.estimate, inside.estimate);
+        inside.host += part.host;
+      } else if (part.estimate.step_seconds >= inside.estimate.step_seconds) {
         inside = part;
       }
     }
     if (root.opcode != Opcode::kWhile) return inside;
-    ProgramEstimate all;
-    Add(inside, all, static_cast<double>(TripCount(root).value_or(1)));
+    const double begin = IterationSeconds(rates_);
+    inside.estimate.compute_seconds += begin;
+    inside.estimate.step_seconds += begin;
+    const double count = static_cast<double>(TripCount(root).value_or(1));
+    Region all{.host = inside.host.Times(count)};
+    Add(inside.estimate, all.estimate, count);
     return all;
   }
 
@@ -135,7 +147,6 @@ class Walker {
     sum.comm_seconds += count * part.comm_seconds;
     sum.step_seconds += count * part.step_seconds;
     sum.comm_bytes += count * part.comm_bytes;
-    sum.host_seconds += count * part.host_seconds;
     sum.kernels += count * part.kernels;
     sum.collectives += count * part.collectives;
   }
@@ -165,7 +176,8 @@ class Walker {
     return seconds;
   }
 
-  // The sub-axes along which the participants of the collective differ.
+  // Time to transpose, before a collective, so that the dimension that it
+  // splits or joins comes first, and back.
   double TransposeSeconds(const Instruction& collective) const {
     if (!style_.transposes_for_collectives) return 0;
     double seconds = 0;
@@ -182,7 +194,7 @@ class Walker {
     return seconds;
   }
 
-  // Bits of a coordinate along the axis.
+  // The sub-axes along which the participants of the collective differ.
   uint32_t AxesOf(const Instruction& instruction) {
     const Attributes& attributes = *instruction.attributes;
     if (places_.empty()) FindPlaces();
@@ -210,7 +222,7 @@ class Walker {
     return bits;
   }
 
-  // By device: its coordinates along all of `axes_`, in a few bits each.
+  // Bits of a coordinate along the axis.
   int WidthOf(const AxisList& axis) const {
     return static_cast<int>(
         std::bit_width(static_cast<uint64_t>(mesh_.Size(axis) - 1)));
@@ -236,22 +248,21 @@ class Walker {
   std::vector<AxisList> axes_;
   // By device: its coordinates along all of `axes_`, in a few bits each.
   std::vector<uint64_t> places_;
-  absl::flat_hash_map<const Computation*, ProgramEstimate> known_;
+  absl::flat_hash_map<const Computation*, Region> known_;
 };
 
 }  // namespace
 
 ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
-                                const Prices& prices, Occasion occasion) {
+                                const Prices& prices) {
   const ModuleWork work(program);
   const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   const ProgramKernels kernels = KernelsOf(program, work, style);
   Walker walker(kernels, style, rates, mesh, prices);
-  const bool taken = occasion == Occasion::kAlone || cluster.IsCpu();
   const size_t arrays = program.entry()->Parameters().size() +
                         Leaves(program.entry()->root()->shape).size();
-  ProgramEstimate estimate = walker.Run(*program.entry(), taken ? arrays : 0);
+  ProgramEstimate estimate = walker.Run(*program.entry(), arrays);
   estimate.memory = EstimateMemory(program, kernels, style);
   return estimate;
 }

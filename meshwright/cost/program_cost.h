@@ -43,17 +43,10 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
                                 int64_t first_device = 0);
 
-enum class Occasion : uint8_t {
-  kAlone,
-  // An accelerator's host prepares and launches it while another program runs.
-  kAmongOthers,
-};
-
 // The same with known prices (PricesFor).
 ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
-                                const Prices& prices,
-                                Occasion occasion = Occasion::kAlone);
+                                const Prices& prices);
 
 }  // namespace meshwright
 

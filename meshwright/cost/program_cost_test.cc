@@ -149,7 +149,8 @@ TEST(EstimateProgramTest, GathersAlongLaterDimensionsTranspose) {
               2e-6 + 2 * (2 * 256e-9 + 2 * 512e-9), 1e-12);
 }
 
-TEST(EstimateProgramTest, LoopsCountTheirTrips) {
+// A loop of five trips: a dot and an all-reduce.
+Module Loop() {
   Module module("loop");
   Computation* adder = AdderForTest(module);
   BodyForTest body(module.AddComputation("main"));
@@ -164,12 +165,32 @@ TEST(EstimateProgramTest, LoopsCountTheirTrips) {
   body.Element(loop, 1);
   module.set_entry(body.computation());
   module.Finish();
+  return module;
+}
+
+TEST(EstimateProgramTest, LoopsCountTheirTrips) {
   const ProgramEstimate step = EstimateProgram(
-      module, SimpleRates(0), OneHost(), Mesh::Parse("8").value());
+      Loop(), SimpleRates(0), OneHost(), Mesh::Parse("8").value());
   EXPECT_EQ(step.collectives, 5);
   EXPECT_EQ(step.comm_bytes, 5 * 448);
   EXPECT_EQ(step.kernels, 5 * 3);  // The dot, the counter, the condition.
   EXPECT_NEAR(step.contraction_seconds, 5 * kDot, 1e-12);
+}
+
+// A host that launches iterations neither lets the device count them nor waits
+// for it.
+TEST(EstimateProgramTest, HostsCountKnownTrips) {
+  Rates rates = SimpleRates(0);
+  const auto mesh = Mesh::Parse("8").value();
+  rates.graph_seconds.value = 100;
+  rates.launch_seconds.value = 1e-9;
+  const ProgramEstimate quick = EstimateProgram(Loop(), rates, OneHost(), mesh);
+  EXPECT_EQ(quick.kernels, 5 * 2);
+  rates.launch_seconds.value = 1;
+  const ProgramEstimate slow = EstimateProgram(Loop(), rates, OneHost(), mesh);
+  // Of the dot, the counter and the collective.
+  EXPECT_NEAR(slow.host_seconds, 27 + 5 * 3, 1e-9);
+  EXPECT_NEAR(slow.step_seconds, slow.host_seconds, 1e-9);
 }
 
 TEST(EstimateProgramTest, ArgumentsCost) {
@@ -189,8 +210,8 @@ TEST(EstimateProgramTest, KernelsWaitForTheirHost) {
               2 * kDot + kSum + kReduce, 1e-12);
   rates.launch_seconds.value = 1;
   const ProgramEstimate step = EstimateProgram(Sum(), rates, OneHost(), mesh);
-  EXPECT_NEAR(step.host_seconds, 4, 1e-9);
-  EXPECT_NEAR(step.step_seconds, 4, 1e-3);
+  EXPECT_NEAR(step.host_seconds, 27 + 4, 1e-9);
+  EXPECT_NEAR(step.step_seconds, 27 + 4, 1e-3);
   EXPECT_NEAR(step.compute_seconds + step.exposed_seconds, step.step_seconds,
               1e-9);
 }

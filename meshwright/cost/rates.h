@@ -107,10 +107,10 @@ struct Rates {
   Figure transcendentals;
   // Seconds from the start of one small kernel to that of the next.
   Figure op_seconds;
-  // Host time to launch a kernel by itself, consecutive kernels as one graph (a
-  // command buffer), and a library convolution, which cannot be in a graph.
-  // Kernels that are shorter wait for the host. 0 if devices start their
-  // kernels themselves.
+  // Host time to launch a kernel by itself, a graph (command buffer) of
+  // several, but for its kernels, and a library convolution, which cannot be in
+  // a graph. Kernels that are shorter wait for the host. 0 if devices start
+  // their kernels themselves.
   Figure launch_seconds;
   Figure graph_seconds;
   Figure library_seconds;
@@ -136,7 +136,7 @@ struct Rates {
 };
 
 // Contractions reach up to 85 % of an accelerator's peak, less if they take
-// under 100 us; memory 85 %; small kernels start 1.3 us apart; links 85 % of
+// under 100 us; memory 85 %; small kernels start 1 us apart; links 85 % of
 // their rate; the latency of a collective is its link's latency times the
 // logarithm of the group. See assumed_rates.cc. Requires: Check(cluster).
 Rates AssumedRates(const Cluster& cluster);

@@ -13,7 +13,9 @@
 #include "meshwright/plan/step_names.h"
 #include "meshwright/plan/verify_plan.h"
 #include "meshwright/planner/loop_pins.h"
+#include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_prices.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/search/expert.h"
 
@@ -167,6 +169,7 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
       RulesOf(plan.steering, study->step_.module(), graph, plan.mesh()));
   MW_ASSIGN_OR_RETURN(const Assignment planned,
                       AssignmentOf(plan.layouts[0], graph, std::move(rules)));
+  study->RestrictToNear(planned.strategies);
   study->FindChosen(planned.strategies);
   MW_RETURN_IF_ERROR(study->EvaluatePlan());
   return study;
@@ -196,9 +199,18 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
           .first->second;
   made.resharder =
       std::make_unique<Resharder>(&made.task.mesh, made.task.prices);
-  made.problem =
-      std::make_unique<MeshProblem>(*model_, made.task, *made.resharder);
+  made.problem = std::make_unique<MeshProblem>(
+      *model_, made.task, *made.resharder, near_ ? &*near_ : nullptr);
   return made;
+}
+
+void PlanStudy::RestrictToNear(const std::vector<Strategy>& planned) {
+  if (IsSmall(*model_, plan_.mesh(), SearchPolicy())) return;
+  near_.emplace(OneAxisFree{.free = OneAxisFree::kAnyAxis});
+  for (GroupId g{0}; g < model_->groups.count(); ++g) {
+    near_->places.push_back(
+        AxisPlacesOf(planned[model_->groups.members[g][0]], plan_.mesh()));
+  }
 }
 
 void PlanStudy::FindChosen(const std::vector<Strategy>& planned) {

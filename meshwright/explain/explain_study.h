@@ -1,5 +1,6 @@
-// Re-solves the problem of a plan, with every option of every group, under
-// changed conditions.
+// Re-solves the problem of a plan under changed conditions: with every option
+// of every group or, where the planner does not look at all of them, with those
+// that place one axis otherwise.
 //
 //   MW_ASSIGN_OR_RETURN(auto study, PlanStudy::Of(module, plan, {}));
 //   study->Ask({})->seconds;                          // 0.0312
@@ -120,7 +121,9 @@ class PlanStudy {
   };
 
   PlanStudy(const Plan& plan, PlannedStep step, Annotations annotations);
-  void FindChosen(const std::vector<Strategy>& planned);  // By op.
+  // `planned`: by op.
+  void RestrictToNear(const std::vector<Strategy>& planned);
+  void FindChosen(const std::vector<Strategy>& planned);
   absl::Status EvaluatePlan();
   const PricedProblem& Priced(const Whatif& whatif) const;
   absl::StatusOr<Answer> SolveOne(const Problem& problem,
@@ -133,6 +136,9 @@ class PlanStudy {
   std::unique_ptr<StepModel> model_;
   Requirement expert_;
   GroupPins pins_;
+  // All options of all axes of a large mesh are too many: those that differ
+  // from the plan in one.
+  std::optional<OneAxisFree> near_;
   std::vector<int32_t> chosen_;
   Answer as_planned_;
   std::function<void()> report_;

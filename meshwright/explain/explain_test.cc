@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/base/file.h"
+#include "meshwright/cost/host_for_test.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/explain/break_even.h"
 #include "meshwright/explain/explain_binds.h"
@@ -34,7 +35,7 @@ class ExplainTest : public testing::Test {
     absl::StatusOr<Cluster> cluster = ParseClusterSpec("h200:4", {});
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     cluster_ = *std::move(cluster);
-    rates_ = AssumedRates(cluster_);
+    rates_ = WithFreeHost(AssumedRates(cluster_));
     constexpr double kSlower = 2e4;
     for (auto& [type, curve] : rates_.matmul) Slow(curve, kSlower);
     Slow(rates_.memory, kSlower);

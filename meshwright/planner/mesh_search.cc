@@ -117,8 +117,14 @@ PlanCandidate MeshSearch::Improved(const PlanCandidate& found, int64_t work,
       seconds_left < policy_.solve.least_seconds) {
     return found;
   }
-  if (!IsSmall(found.variant().model, found.setting().mesh, policy_)) {
-    return Bounded(found);
+  // A problem with all options of three axes takes long. What computing takes
+  // is soon known, and may be bound enough.
+  if (found.setting().mesh.axes().size() > 2) {
+    PlanCandidate bounded = Bounded(found);
+    if (bounded.gap() <= wanted_gap ||
+        !IsSmall(found.variant().model, found.setting().mesh, policy_)) {
+      return bounded;
+    }
   }
   absl::StatusOr<MeshTask> task = TaskOf(found);
   if (!task.ok()) return found;

@@ -61,9 +61,9 @@ class Predictor {
     for (size_t i = 0; i < step_.programs.size(); ++i) {
       const StageProgram& program = step_.programs[i];
       const StageId stage = program.stage;
-      const ProgramEstimate estimate = EstimateProgram(
-          layout_.programs[i].module, rates_[stage], cluster_,
-          layout_.meshes[stage], prices_[stage], Occasion::kAmongOthers);
+      const ProgramEstimate estimate =
+          EstimateProgram(layout_.programs[i].module, rates_[stage], cluster_,
+                          layout_.meshes[stage], prices_[stage]);
       StageCost& cost = predicted_.costs.stages[stage];
       const bool once =
           program.kind == Kind::kApply || program.kind == Kind::kStart;

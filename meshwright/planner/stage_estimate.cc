@@ -48,6 +48,44 @@ class SentForms {
   const StageStrategies strategies_;
 };
 
+// Per second of a program's kernels.
+struct Pace {
+  double device = 0;    // With collectives, as far as kernels wait for them.
+  double launches = 0;  // Of the host: of collectives.
+};
+
+// `time`: of `count` executions of the whole.
+Pace PaceOf(const StepTime::Part& time, double count,
+            const ProgramWork& whole) {
+  if (whole.seconds == 0) return {};
+  return {.device = time.device_seconds / count / whole.seconds,
+          .launches = std::max(0.0, time.launch_seconds / count -
+                                        whole.host_seconds.each) /
+                      whole.seconds};
+}
+
+// The host prepares a program while the device runs another.
+double ProgramSeconds(const ProgramWork& program, const Pace& pace) {
+  return std::max(
+             pace.device * program.seconds,
+             program.host_seconds.sum() + pace.launches * program.seconds) +
+         program.array_seconds;
+}
+
+// `time` and `whole`: of the whole step with `count` micro-batches.
+StageCost CostOf(const StepTime& time, double count, const WholeWork& whole,
+                 const StageWork& stage) {
+  const Pace pace = PaceOf(time.loops, count, whole.micro_batch);
+  const Pace pace_of_rest = PaceOf(time.rest, 1, whole.once);
+  StageCost cost{.forward = ProgramSeconds(stage.forward, pace),
+                 .input_grad = ProgramSeconds(stage.input_grad, pace),
+                 .weight_grad = ProgramSeconds(stage.weight_grad, pace)};
+  for (const ProgramWork& program : stage.once) {
+    cost.apply += ProgramSeconds(program, pace_of_rest);
+  }
+  return cost;
+}
+
 }  // namespace
 
 absl::StatusOr<const Module*> StageEstimator::SplitInto(int32_t pieces) {
@@ -132,39 +170,6 @@ absl::StatusOr<const WholeWork*> StageEstimator::WholeWorkOf(Ranks ranks) {
     known = whole_work_.emplace(key, WorkOfStep(*step, times)).first;
   }
   return &known->second;
-}
-
-StageCost StageEstimator::CostOf(const StepTime& time, double count,
-                                 const WholeWork& work,
-                                 const StageWork& stage) const {
-  const Rates& rates = task_.rates;
-  const ProgramWork& whole = work.micro_batch;
-  // Seconds of devices per second of kernels; what the host needs for
-  // collectives, likewise.
-  const double pace = time.loop_device_seconds / count / whole.seconds;
-  const double launches =
-      std::max(0.0, time.loop_host_seconds / count - whole.host_seconds) /
-      whole.seconds;
-  // Accelerators' hosts prepare a program while another runs.
-  const double each = task_.cluster.IsCpu() ? rates.argument_seconds.value : 0;
-  const auto seconds = [&](const ProgramWork& part) {
-    if (part.seconds == 0) return 0.0;
-    return std::max(pace * part.seconds,
-                    part.host_seconds + launches * part.seconds) +
-           each * part.arrays;
-  };
-  const double once =
-      work.once.seconds > 0
-          ? (time.seconds - time.loop_seconds) / work.once.seconds
-          : 0;
-  StageCost cost{.forward = seconds(stage.forward),
-                 .input_grad = seconds(stage.input_grad),
-                 .weight_grad = seconds(stage.weight_grad)};
-  for (const ProgramWork& part : stage.once) {
-    cost.apply +=
-        std::max(once * part.seconds, part.host_seconds) + each * part.arrays;
-  }
-  return cost;
 }
 
 absl::StatusOr<PipelineCosts> StageEstimator::CostsOf(Ranks ranks,

@@ -51,9 +51,6 @@ class StageEstimator {
   absl::StatusOr<const WholeWork*> WholeWorkOf(Ranks ranks);
   absl::StatusOr<PipelineCosts> CostsOf(Ranks ranks, const StepWork& work);
   void AddEdges(Ranks ranks, const StepWork& work, PipelineCosts& costs) const;
-  // `time` and `whole`: of the whole step with `count` micro-batches.
-  StageCost CostOf(const StepTime& time, double count, const WholeWork& whole,
-                   const StageWork& stage) const;
 
   const PlanTask& task_;
   const StepVariant& whole_;

@@ -42,7 +42,7 @@ TEST_P(EstimateTest, IsNearTheProgram) {
 std::vector<EstimateCase> EstimateCases() {
   std::vector<EstimateCase> cases = {
       {"gpt", "h200:8", 1, 1.15}, {"moe", "h200:2x8", 1, 1.15},
-      {"vit", "h200:8", 2, 1.1},  {"moe", "h200:8", 4, 1.05},
+      {"vit", "h200:8", 2, 1.1},  {"moe", "h200:8", 4, 1.1},
       {"bert", "cpu:8", 4, 1.15}, {"gpt_scan", "h200:64x8", 4, 1.1}};
   if (!IsLong()) return cases;
   cases.insert(cases.end(), {{"bert", "h200:2x8", 1, 1.15},

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/cost/host_for_test.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/stages_that_fit.h"
 #include "meshwright/search/zoo_for_test.h"
@@ -113,7 +114,7 @@ TEST_F(StageSearchTest, KeepsToThePolicy) {
 std::vector<Recompute> PoliciesBeside(Recompute recompute) {
   const Module module = ReadTiny("bert");
   const Cluster cluster = *ParseClusterSpec("h200:4", {});
-  const Rates rates = AssumedRates(cluster);
+  const Rates rates = WithFreeHost(AssumedRates(cluster));
   const PlanRequest request{
       .micro_batches = 4, .stages = 2, .time_limit_seconds = 3600};
   const PlanTask task{

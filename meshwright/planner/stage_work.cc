@@ -38,11 +38,7 @@ class KernelClock {
     }
   }
 
-  ProgramWork Run() {
-    const DeviceClock clock = Run(entry_);
-    return {.seconds = clock.device_seconds(),
-            .host_seconds = clock.host_seconds()};
-  }
+  DeviceClock Run() { return Run(entry_); }
 
  private:
   DeviceClock Run(const Computation& computation) {
@@ -54,7 +50,7 @@ class KernelClock {
       const Instruction& root = *kernel.root;
       if (IsControlFlow(root.opcode)) {
         clock.RunRegion(0, is_entry ? region_seconds_[root.id] : 0,
-                        HostSeconds(root));
+                        HostSecondsOf(root));
       } else {
         clock.RunKernel(root, 0,
                         is_entry
@@ -66,16 +62,16 @@ class KernelClock {
     return clock;
   }
 
-  double HostSeconds(const Instruction& root) {
-    double sum = 0;
-    for (const Computation* called : root.called) {
+  HostSeconds HostSecondsOf(const Instruction& root) {
+    HostSeconds sum;
+    for (const Computation* called : CalledEachTime(root, times_.rates)) {
       const auto known = host_.find(called);
       sum += known != host_.end() ? known->second
                                   : host_[called] = Run(*called).host_seconds();
     }
     const int64_t times =
         root.opcode == Opcode::kWhile ? TripCount(root).value_or(1) : 1;
-    return sum * static_cast<double>(times);
+    return sum.Times(static_cast<double>(times));
   }
 
   const KernelTimes& times_;
@@ -83,11 +79,23 @@ class KernelClock {
   const ProgramKernels kernels_;
   // Of control flow, by id of the entry; empty if there is none.
   std::vector<double> region_seconds_;
-  absl::flat_hash_map<const Computation*, double> host_;
+  absl::flat_hash_map<const Computation*, HostSeconds> host_;
 };
 
-ProgramWork WorkOf(const Module& module, const KernelTimes& times) {
-  return KernelClock(module, times).Run();
+ProgramWork KernelsOfPart(const Module& module, const KernelTimes& times) {
+  const DeviceClock clock = KernelClock(module, times).Run();
+  return {.seconds = clock.device_seconds(),
+          .host_seconds = clock.host_seconds()};
+}
+
+ProgramWork WorkOf(const StageProgram& program, const KernelTimes& times) {
+  DeviceClock clock = KernelClock(program.module, times).Run();
+  const size_t arrays = program.inputs.size() + program.results.size();
+  ProgramWork work{.seconds = clock.device_seconds(),
+                   .arrays = static_cast<double>(arrays)};
+  work.array_seconds = clock.TakeArrays(arrays);
+  work.host_seconds = clock.host_seconds();
+  return work;
 }
 
 std::vector<SentValue> SentValues(const StagedStep& step) {
@@ -109,9 +117,11 @@ std::vector<SentValue> SentValues(const StagedStep& step) {
 }  // namespace
 
 WholeWork WorkOfStep(const PipelineStep& step, const KernelTimes& times) {
-  WholeWork work{.micro_batch = WorkOf(step.micro_batch(), times),
-                 .once = WorkOf(step.split.apply.module, times)};
-  work.once.seconds += WorkOf(step.split.start, times).seconds;
+  WholeWork work{.micro_batch = KernelsOfPart(step.micro_batch(), times),
+                 .once = KernelsOfPart(step.split.apply.module, times)};
+  const ProgramWork start = KernelsOfPart(step.split.start, times);
+  work.once.seconds += start.seconds;
+  work.once.host_seconds += start.host_seconds;
   return work;
 }
 
@@ -128,9 +138,7 @@ absl::StatusOr<StepWork> WorkOfStages(const PipelineStep& step,
                 .edges = EdgesOf(staged)};
   for (const StageProgram& program : staged.programs) {
     if (program.round > 0) work.apply_after_all = true;
-    ProgramWork one = WorkOf(program.module, times);
-    one.arrays =
-        static_cast<double>(program.inputs.size() + program.results.size());
+    const ProgramWork one = WorkOf(program, times);
     StageWork& stage = work.stages[program.stage];
     switch (program.kind) {
       case Kind::kForward:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/shape.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
@@ -22,15 +23,14 @@
 namespace meshwright {
 
 struct ProgramWork {
-  double seconds = 0;       // Of its kernels; no collectives.
-  double host_seconds = 0;  // To launch them.
-  // Arguments and results. The host prepares each of them, which costs time
-  // where host and device are the same CPU.
-  double arrays = 0;
+  double seconds = 0;        // Of its kernels; no collectives.
+  HostSeconds host_seconds;  // To prepare the program and launch them.
+  double arrays = 0;         // Arguments and results.
+  double array_seconds = 0;  // To prepare these where the device does that.
 };
 
 struct StageWork {
-  // For a micro-batch; without seconds if there is no such program.
+  // For a micro-batch; all 0 if there is no such program.
   ProgramWork forward;
   ProgramWork input_grad;
   ProgramWork weight_grad;
@@ -54,7 +54,7 @@ struct StepWork {
   bool apply_after_all = false;
 };
 
-// Of a whole step: as one program each, without arrays.
+// The parts of a whole step, which is one program: of kernels alone.
 struct WholeWork {
   ProgramWork micro_batch;
   ProgramWork once;

@@ -5,9 +5,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/cost/program_cost.h"
 #include "meshwright/hlo/read_text.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/pipeline/stage_backward.h"
+#include "meshwright/pipeline/stage_programs.h"
 
 namespace meshwright {
 namespace {
@@ -46,21 +48,23 @@ class StageWorkTest : public testing::Test {
  protected:
   // The first layer on stage 0, what follows on stage 1.
   absl::StatusOr<StepWork> Work(const std::string& cluster) {
-    const PipelineStep& step = step_;
-    std::vector<StageId> forward;
-    for (const auto& one : step.micro_batch().entry()->instructions()) {
-      const bool is_first = one->name == "g" || one->name == "y";
-      forward.push_back(!step.forward[one->id] || one->operands.empty()
-                            ? kNoStage
-                            : StageId(is_first ? 0 : 1));
-    }
     const Cluster devices =
         ParseClusterSpec(cluster, {.cores = 1, .memory_bytes = 1 << 30})
             .value();
     const Rates rates = AssumedRates(devices);
     const KernelTimes times{.rates = rates, .is_cpu = devices.IsCpu()};
-    whole_ = WorkOfStep(step, times).micro_batch;
-    return WorkOfStages(step, forward, 2, times);
+    whole_ = WorkOfStep(step_, times).micro_batch;
+    return WorkOfStages(step_, Forward(), 2, times);
+  }
+  std::vector<StageId> Forward() const {
+    std::vector<StageId> forward;
+    for (const auto& one : step_.micro_batch().entry()->instructions()) {
+      const bool is_first = one->name == "g" || one->name == "y";
+      forward.push_back(!step_.forward[one->id] || one->operands.empty()
+                            ? kNoStage
+                            : StageId(is_first ? 0 : 1));
+    }
+    return forward;
   }
 
   const Module module_ = ReadModuleText(kTwoLayers).value();
@@ -101,11 +105,38 @@ TEST_F(StageWorkTest, TheHostLaunchesEveryProgram) {
   const StepWork work = Work("h200:2").value();
   double programs = 0;
   for (const StageWork& stage : work.stages) {
-    programs += stage.forward.host_seconds + stage.input_grad.host_seconds +
-                stage.weight_grad.host_seconds;
+    programs += stage.forward.host_seconds.sum() +
+                stage.input_grad.host_seconds.sum() +
+                stage.weight_grad.host_seconds.sum();
   }
-  EXPECT_GT(whole_.host_seconds, 0);
-  EXPECT_GT(programs, whole_.host_seconds);
+  EXPECT_GT(whole_.host_seconds.sum(), 0);
+  EXPECT_GT(programs, whole_.host_seconds.sum());
+}
+
+// As of the programs that are written: to prepare each of them, too.
+TEST_F(StageWorkTest, HostsTakeWhatEstimatesOfProgramsSay) {
+  const StepWork work = Work("h200:2").value();
+  const Cluster one = ParseClusterSpec("h200:1", {}).value();
+  const StagedStep staged =
+      MakeStagePrograms(
+          step_.split,
+          {.stages = 2, .forward = Forward(), .state = step_.state})
+          .value();
+  std::vector<size_t> once(2, 0);
+  for (const StageProgram& program : staged.programs) {
+    const StageWork& stage = work.stages[program.stage];
+    using Kind = StageProgram::Kind;
+    const ProgramWork& found = program.kind == Kind::kForward ? stage.forward
+                               : program.kind == Kind::kInput ? stage.input_grad
+                               : program.kind == Kind::kWeight
+                                   ? stage.weight_grad
+                                   : stage.once[once[program.stage]++];
+    const ProgramEstimate estimate = EstimateProgram(
+        program.module, AssumedRates(one), one, Mesh::Parse("data=1").value());
+    EXPECT_NEAR(found.host_seconds.sum(), estimate.host_seconds, 1e-9)
+        << program.Name();
+    EXPECT_GT(found.host_seconds.once, 100e-6) << program.Name();
+  }
 }
 
 }  // namespace

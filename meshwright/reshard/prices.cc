@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "meshwright/base/check.h"
@@ -102,6 +103,11 @@ const CollectivePrice& Prices::Of(MoveKind kind, uint32_t axes) const {
 
 void Prices::SetByAxes(std::vector<ByKind> table) {
   by_axes = std::move(table);
+  alike_axes.clear();
+  std::map<ByKind, uint32_t> first;
+  for (uint32_t bits = 0; bits < by_axes.size(); ++bits) {
+    alike_axes.push_back(first.try_emplace(by_axes[bits], bits).first->second);
+  }
   least_by_axes = {std::numeric_limits<double>::infinity(),
                    std::numeric_limits<double>::infinity()};
   for (const ByKind& kinds : by_axes) {

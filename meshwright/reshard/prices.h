@@ -49,6 +49,8 @@ inline constexpr double kForbiddenSeconds = 1e12;
 struct CollectivePrice {
   double latency = 1e-6;
   double per_wire_byte = 1 / 300e9;
+
+  auto operator<=>(const CollectivePrice&) const = default;
 };
 
 // In seconds, or any other unit; only ratios matter here.
@@ -61,7 +63,10 @@ struct Prices {
   // kind (KindIndex). Empty, or for all sets of axes.
   using ByKind = std::array<CollectivePrice, 5>;
   std::vector<ByKind> by_axes;
-  CollectivePrice least_by_axes;  // Set by SetByAxes.
+  // Set by SetByAxes. By the bits of axes: those of the first set at the same
+  // prices.
+  std::vector<uint32_t> alike_axes;
+  CollectivePrice least_by_axes;
 
   // A lower bound on all collectives, for each of the two members.
   const CollectivePrice& Least() const {

@@ -1,5 +1,6 @@
 #include "meshwright/reshard/reshard.h"
 
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -157,10 +158,30 @@ Resharder::Resharder(const Mesh* mesh, const Prices& prices,
       known_(known != nullptr ? std::move(known)
                               : std::make_shared<ReshardPathCache>()) {}
 
+Sharding Resharder::SizelessForm(const Sharding& sharding) const {
+  Sharding form = sharding;
+  for (DimSharding& dim : form.dims) {
+    if (!IsStrided(dim) && IsEven(dim, *mesh_)) {
+      dim[0].size = std::gcd(dim[0].size, mesh_->device_count());
+    }
+  }
+  return form;
+}
+
 int32_t Resharder::Number(const Sharding& sharding) {
   const auto [entry, inserted] =
-      numbers_.try_emplace(sharding, static_cast<int32_t>(shardings_.size()));
-  if (inserted) shardings_.push_back(&entry->first);
+      numbers_.try_emplace(sharding, static_cast<int32_t>(numbered_.size()));
+  if (inserted) {
+    Numbered known{.sharding = &entry->first, .elements = 1};
+    known.form = forms_
+                     .try_emplace(SizelessForm(sharding),
+                                  static_cast<int32_t>(forms_.size()))
+                     .first->second;
+    for (const DimSharding& dim : sharding.dims) {
+      known.elements *= static_cast<double>(LocalSize(dim, *mesh_));
+    }
+    numbered_.push_back(known);
+  }
   return entry->second;
 }
 
@@ -170,14 +191,19 @@ double Resharder::Price(ElementType type, const Sharding& from,
 }
 
 double Resharder::Price(ElementType type, int32_t from, int32_t to) {
-  if (from == to) return 0;
-  const int64_t bits = BitWidth(type);
-  const auto [entry, inserted] = pair_prices_.try_emplace({from, to, bits}, 0);
-  // FindPrice adds to no map of pairs, so the entry stays where it is.
-  if (inserted) {
-    entry->second = FindPrice(bits, *shardings_[from], *shardings_[to]);
+  const Numbered& start = numbered_[from];
+  if (from == to || start.elements == 0) return 0;
+  const Numbered& end = numbered_[to];
+  const auto [entry, inserted] =
+      ways_.try_emplace({start.form, end.form}, nullptr);
+  // WaysBetween adds to no map of pairs, so the entry stays where it is.
+  if (inserted) entry->second = WaysBetween(*start.sharding, *end.sharding);
+  if (entry->second == nullptr) {
+    const int32_t between = Number(*Through(*start.sharding, *end.sharding));
+    return Price(type, from, between) + Price(type, between, to);
   }
-  return entry->second;
+  const double bytes = start.elements * static_cast<double>(BitWidth(type)) / 8;
+  return CheapestPath(*entry->second, bytes).Price(bytes);
 }
 
 std::optional<Sharding> Resharder::Through(const Sharding& from,
@@ -186,23 +212,16 @@ std::optional<Sharding> Resharder::Through(const Sharding& from,
   return from.IsPending() ? Scattered(from, to, *mesh_, prices_) : std::nullopt;
 }
 
-double Resharder::FindPrice(int64_t bits, const Sharding& from,
-                            const Sharding& to) {
-  if (!HasElements(from)) return 0;
-  if (const auto between = Through(from, to)) {
-    return FindPrice(bits, from, *between) + FindPrice(bits, *between, to);
-  }
-  const ReshardProblem problem(*mesh_, bits, from, to);
-  const double bytes = problem.search().bytes;
-  return CheapestPath(Ways(problem.search()), bytes).Price(bytes);
+const std::vector<ReshardPath>* Resharder::WaysBetween(const Sharding& from,
+                                                       const Sharding& to) {
+  if (Through(from, to).has_value()) return nullptr;
+  return &Ways(
+      ReshardProblem(*mesh_, /*bits_per_element=*/8, from, to).search());
 }
 
 const std::vector<ReshardPath>& Resharder::Ways(const SearchProblem& problem) {
   ReshardPathCache::Key key;
-  problem.AppendKey(&key);
-  if (!prices_.by_axes.empty()) {
-    key.insert(key.end(), problem.axes.begin(), problem.axes.end());
-  }
+  problem.AppendKey(prices_, &key);
   return known_->Of(key, [&] { return FindReshardPaths(problem, search_); });
 }
 

@@ -62,7 +62,8 @@ class Resharder {
                                        const Sharding& to);
 
   // For callers that ask often: a number for a sharding. The price between two
-  // numbers is a single lookup once it is known.
+  // numbers is a single lookup once one between tensors of other sizes, split
+  // in the same ways, is known.
   int32_t Number(const Sharding& sharding);
   double Price(ElementType type, int32_t from, int32_t to);
 
@@ -86,10 +87,22 @@ class Resharder {
       return H::combine(std::move(h), pair.from, pair.to, pair.bits);
     }
   };
+  // What is known of a sharding with a number.
+  struct Numbered {
+    const Sharding* sharding = nullptr;
+    int32_t form = 0;     // A number of its SizelessForm.
+    double elements = 0;  // Per device.
+  };
+  // The sharding of a tensor of which, in evenly split dimensions, only that
+  // size is known which devices can divide. Paths between two shardings follow
+  // from their forms, but for the bytes.
+  Sharding SizelessForm(const Sharding& sharding) const;
   // An intermediate sharding that the path has to pass through, if any.
   std::optional<Sharding> Through(const Sharding& from,
                                   const Sharding& to) const;
-  double FindPrice(int64_t bits, const Sharding& from, const Sharding& to);
+  // Null if the path leads through another sharding.
+  const std::vector<ReshardPath>* WaysBetween(const Sharding& from,
+                                              const Sharding& to);
   const std::vector<ReshardPath>& Ways(const SearchProblem& problem);
   void AppendPath(int64_t bits, const Sharding& from, const Sharding& to,
                   std::vector<ReshardStep>* path);
@@ -98,8 +111,12 @@ class Resharder {
   const Prices prices_;
   ReshardSearch search_;
   absl::node_hash_map<Sharding, int32_t> numbers_;
-  std::vector<const Sharding*> shardings_;  // By number.
-  absl::flat_hash_map<Pair, double> pair_prices_;
+  std::vector<Numbered> numbered_;  // By number.
+  absl::flat_hash_map<Sharding, int32_t> forms_;
+  // By the forms of two shardings.
+  absl::flat_hash_map<std::pair<int32_t, int32_t>,
+                      const std::vector<ReshardPath>*>
+      ways_;
   const std::shared_ptr<ReshardPathCache> known_;
   absl::flat_hash_map<Pair, std::unique_ptr<std::vector<ReshardStep>>> paths_;
 };

@@ -6,6 +6,9 @@
 namespace meshwright {
 namespace {
 
+// Of more blocks, a key does not list all sets.
+constexpr size_t kFewBlocks = 4;
+
 int64_t SizeOf(const SearchProblem& problem, const BlockList& list) {
   int64_t size = 1;
   for (const int8_t block : list) size *= problem.blocks[block];
@@ -144,7 +147,8 @@ class Collector {
 
 }  // namespace
 
-void SearchProblem::AppendKey(absl::InlinedVector<int64_t, 48>* key) const {
+void SearchProblem::AppendKey(const Prices& prices,
+                              absl::InlinedVector<int64_t, 48>* key) const {
   key->push_back(static_cast<int64_t>(blocks.size() << 16 | slots.size() << 8 |
                                       views.size()));
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -158,6 +162,18 @@ void SearchProblem::AppendKey(absl::InlinedVector<int64_t, 48>* key) const {
   for (const SearchView& view : views) {
     key->push_back(std::bit_cast<int64_t>(view.growth) ^
                    static_cast<int64_t>(view.resizes));
+  }
+  if (prices.by_axes.empty()) return;
+  if (blocks.size() > kFewBlocks) {
+    key->insert(key->end(), axes.begin(), axes.end());
+    return;
+  }
+  for (uint32_t chosen = 1; chosen < uint32_t{1} << blocks.size(); ++chosen) {
+    uint32_t of_chosen = 0;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if ((chosen >> i & 1) != 0) of_chosen |= axes[i];
+    }
+    key->push_back(prices.alike_axes[of_chosen]);
   }
 }
 

@@ -78,8 +78,10 @@ struct SearchProblem {
   BlockPlaces to;
   double bytes = 0;  // Per device at the source.
 
-  // Equal for problems that differ in `bytes` only.
-  void AppendKey(absl::InlinedVector<int64_t, 48>* key) const;
+  // Equal for problems that differ in `bytes` only, and in axes between which
+  // the prices make no difference.
+  void AppendKey(const Prices& prices,
+                 absl::InlinedVector<int64_t, 48>* key) const;
 };
 
 struct BlockList {

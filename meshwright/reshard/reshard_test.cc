@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -337,6 +338,55 @@ TEST(Resharder, StepsArePricedByTheirAxes) {
     }
   }
 }
+
+// Prices of `mesh`, equal between as many devices wherever they are.
+Prices PricesBySize(const Mesh& mesh) {
+  Prices prices;
+  std::vector<Prices::ByKind> table(size_t{1} << mesh.sub_axes().size());
+  for (uint32_t bits = 0; bits < table.size(); ++bits) {
+    table[bits].fill({1e-6 * (1 + std::popcount(bits)), 1 / 300e9});
+  }
+  prices.SetByAxes(std::move(table));
+  return prices;
+}
+
+struct SameProblemCase {
+  std::string name;
+  std::vector<int64_t> dimensions;
+  std::string from;
+  std::string to;
+  size_t problems;  // Beside [(a,b), c] to [c, a] of f32[64,64].
+};
+
+class SameProblemTest : public testing::TestWithParam<SameProblemCase> {};
+
+TEST_P(SameProblemTest, IsSolvedOnce) {
+  const SameProblemCase& test = GetParam();
+  const Mesh mesh = Mesh::Parse("a=2,b=2,c=2").value();
+  const Prices prices = PricesBySize(mesh);
+  Resharder resharder(&mesh, prices);
+  const std::vector<int64_t> square = {64, 64};
+  resharder.Price(ElementType::kF32,
+                  ParseSharding("[(a,b), c]", square, mesh).value(),
+                  ParseSharding("[c, a]", square, mesh).value());
+  ASSERT_EQ(resharder.problem_count(), 1u);
+  const Sharding from = ParseSharding(test.from, test.dimensions, mesh).value();
+  const Sharding to = ParseSharding(test.to, test.dimensions, mesh).value();
+  const double price = resharder.Price(ElementType::kF32, from, to);
+  EXPECT_EQ(resharder.problem_count(), 1 + test.problems);
+  // As if nothing else had been asked.
+  EXPECT_EQ(price, Resharder(&mesh, prices).Price(ElementType::kF32, from, to));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, SameProblemTest,
+    testing::ValuesIn<SameProblemCase>(
+        {{"OtherSizes", {128, 32}, "[(a,b), c]", "[c, a]", 0},
+         {"AxesAtTheSamePrices", {64, 64}, "[(b,c), a]", "[a, b]", 0},
+         {"ADimensionMore", {3, 64, 64}, "[-, (a,b), c]", "[-, c, a]", 0},
+         {"RoomForFewerAxes", {4, 64}, "[(a,b), c]", "[c, a]", 1},
+         {"OtherAxisThatStays", {64, 64}, "[(a,b), c]", "[c, b]", 1}}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace meshwright

@@ -48,10 +48,10 @@ class Liveness {
     for (const auto& [carried, one] : held_) {
       count(one, HeldBy(one.value, carried, points.size()).alive);
     }
-    model_.working.resize(model_.alike.count());
+    model_.working.resize(model_.groups.count());
     for (size_t i = 0; i < points.size(); ++i) {
       if (!model_.traffic.ops[points[i]].has_workspace) continue;
-      auto& working = model_.working[model_.alike.group_of[points[i]]];
+      auto& working = model_.working[model_.groups.group_of[points[i]]];
       working.resize(points.size(), 0);
       working[i] += 1;
     }

@@ -260,7 +260,7 @@ void MeshProblem::AddGroup(GroupId group, std::vector<Option> options) {
   problem_.nodes.push_back(std::move(node));
 }
 
-void MeshProblem::AddWorkspace(int32_t group, ProblemNode& node) const {
+void MeshProblem::AddWorkspace(GroupId group, ProblemNode& node) const {
   std::vector<double> bytes;
   for (const Option& option : options_[group]) {
     const auto sizes = [&](const std::vector<ShardingId>& of, size_t index) {
@@ -290,6 +290,16 @@ void MeshProblem::AddStatePair(GroupId parameter, GroupId output) {
       {parameter, output, problem_.AddTable(std::move(table))});
 }
 
+std::vector<int32_t> MeshProblem::NumbersOf(
+    const std::vector<ShardingId>& forms) const {
+  std::vector<int32_t> numbers;
+  numbers.reserve(forms.size());
+  for (const ShardingId form : forms) {
+    numbers.push_back(resharder_.Number(pool_[form]));
+  }
+  return numbers;
+}
+
 int32_t MeshProblem::MoveTable(ElementType type,
                                const std::vector<ShardingId>& from,
                                const std::vector<ShardingId>& to,
@@ -305,12 +315,8 @@ int32_t MeshProblem::MoveTable(ElementType type,
   table.rows = static_cast<int32_t>(from.size());
   table.columns = static_cast<int32_t>(to.size());
   table.cells.reserve(from.size() * to.size());
-  std::vector<int32_t> wanted;
-  for (const ShardingId form : to) {
-    wanted.push_back(resharder_.Number(pool_[form]));
-  }
-  for (const ShardingId form : from) {
-    const int32_t number = resharder_.Number(pool_[form]);
+  const std::vector<int32_t> wanted = NumbersOf(to);
+  for (const int32_t number : NumbersOf(from)) {
     for (const int32_t other : wanted) {
       table.cells.push_back(
           Units(resharder_.Price(type, number, other) * weight));
@@ -356,14 +362,14 @@ void MeshProblem::AddCopies() {
     CostTable table;
     table.rows = static_cast<int32_t>(made.size());
     table.columns = static_cast<int32_t>(2 * count);
-    for (const ShardingId form : made) {
-      for (const ShardingId other : forms) {
-        table.cells.push_back(form == other ? 0 : kInfiniteCost);
+    const std::vector<int32_t> wanted = NumbersOf(forms);
+    for (const int32_t number : NumbersOf(made)) {
+      for (const int32_t other : wanted) {
+        table.cells.push_back(number == other ? 0 : kInfiniteCost);
       }
-      for (const ShardingId other : forms) {
+      for (const int32_t other : wanted) {
         table.cells.push_back(
-            Units(resharder_.Price(value.shape->element_type, pool_[form],
-                                   pool_[other]) *
+            Units(resharder_.Price(value.shape->element_type, number, other) *
                   model_.weights[value.group]));
       }
     }

@@ -119,7 +119,9 @@ class MeshProblem {
   bool IsKept(GroupId group) const;
   void AddUsage(const std::vector<float>& alive,
                 const std::vector<double>& bytes, ProblemNode& node) const;
-  void AddWorkspace(int32_t group, ProblemNode& node) const;
+  void AddWorkspace(GroupId group, ProblemNode& node) const;
+  // As the resharder numbers them.
+  std::vector<int32_t> NumbersOf(const std::vector<ShardingId>& forms) const;
   // The cost table of resharding from each of `from` to each of `to`, times
   // `weight`.
   int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,

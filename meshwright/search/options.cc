@@ -167,6 +167,22 @@ class Enumerator {
 
 }  // namespace
 
+AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
+  AxisPlaces places;
+  for (size_t i = 0; i < mesh.axes().size(); ++i) {
+    const uint32_t bits = mesh.SubAxes(static_cast<int32_t>(i)).Bits();
+    int32_t place = (strategy.pending.Bits() & bits) != 0 ? kPends : kNowhere;
+    for (size_t f = 0; f < strategy.factor_axes.size(); ++f) {
+      if ((strategy.factor_axes[f].Bits() & bits) != 0) {
+        place = static_cast<int32_t>(f);
+        break;
+      }
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
 std::vector<AxisOrder> OtherOrders(const GroupPins& pins, const Mesh& mesh) {
   std::vector<AxisOrder> others;
   for (const auto& [group, list] : pins) {

@@ -25,6 +25,10 @@ using AxisPlaces = std::vector<int32_t>;
 inline constexpr int32_t kNowhere = -1;
 inline constexpr int32_t kPends = -2;
 
+// Where a strategy places each axis: an axis of which it splits only a part
+// counts as whole.
+AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh);
+
 // Axes of a mesh, each once, major first.
 using AxisOrder = std::vector<int32_t>;
 

@@ -8,26 +8,6 @@
 #include "meshwright/search/mesh_problem.h"
 
 namespace meshwright {
-namespace {
-
-AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
-  AxisPlaces places;
-  for (size_t i = 0; i < mesh.axes().size(); ++i) {
-    const uint32_t bits = mesh.SubAxes(static_cast<int32_t>(i)).Bits();
-    int32_t place = (strategy.pending.Bits() & bits) != 0 ? kPends : kNowhere;
-    for (size_t f = 0; f < strategy.factor_axes.size(); ++f) {
-      if ((strategy.factor_axes[f].Bits() & bits) != 0) {
-        place = static_cast<int32_t>(f);
-        break;
-      }
-    }
-    places.push_back(place);
-  }
-  return places;
-}
-
-}  // namespace
-
 std::vector<AxisPlaces> MeshProblem::PlacesOf(
     absl::Span<const int32_t> chosen) const {
   std::vector<AxisPlaces> axis_places;

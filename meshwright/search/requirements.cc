@@ -43,14 +43,34 @@ std::vector<Option> OptionMaker::For(GroupId group,
   return options;
 }
 
+std::vector<Option> OptionMaker::OfRule(GroupId group,
+                                        const OneAxisFree* only) const {
+  const Rule& rule = model_.rule(group);
+  const bool may_pend = model_.may_pend[group];
+  if (only == nullptr) {
+    return OptionsOf(rule, mesh_, pool_, may_pend, other_orders_);
+  }
+  const auto free_along = [&](int32_t axis) {
+    return OptionsOf(rule, mesh_, pool_, may_pend, other_orders_,
+                     &only->places[group], axis);
+  };
+  if (only->free != OneAxisFree::kAnyAxis) return free_along(only->free);
+  std::vector<Option> options;
+  for (int32_t axis = 0; axis < std::ssize(mesh_.axes()); ++axis) {
+    for (Option& option : free_along(axis)) {
+      if (std::ranges::find(options, option.strategy, &Option::strategy) ==
+          options.end()) {
+        options.push_back(std::move(option));
+      }
+    }
+  }
+  return options;
+}
+
 std::vector<Option> OptionMaker::AsExpert(GroupId group,
                                           const OneAxisFree* only) const {
   const Rule& rule = model_.rule(group);
-  const bool may_pend = model_.may_pend[group];
-  std::vector<Option> options =
-      only == nullptr ? OptionsOf(rule, mesh_, pool_, may_pend, other_orders_)
-                      : OptionsOf(rule, mesh_, pool_, may_pend, other_orders_,
-                                  &only->places[group], only->free);
+  std::vector<Option> options = OfRule(group, only);
   // Islands keep their options, whatever the strategy of the rest.
   if (!requirements_.expert || !rule.manual_axes.empty()) return options;
   const bool is_output = model_.op(group).kind == OpKind::kOutput;

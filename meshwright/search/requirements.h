@@ -34,6 +34,9 @@ struct Requirements {
 
 // Restricts options to those in which all axes but one are placed as given.
 struct OneAxisFree {
+  // Any one may be placed otherwise.
+  static constexpr int32_t kAnyAxis = -1;
+
   std::vector<AxisPlaces> places;  // By group.
   int32_t free = 0;
 };
@@ -51,6 +54,8 @@ class OptionMaker {
 
  private:
   std::vector<Option> AsExpert(GroupId group, const OneAxisFree* only) const;
+  // Those of the rule, whatever the expert requires.
+  std::vector<Option> OfRule(GroupId group, const OneAxisFree* only) const;
 
   const StepModel& model_;
   const Mesh& mesh_;

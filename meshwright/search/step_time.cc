@@ -57,6 +57,8 @@ class StepClock {
       items.push_back({Region::Item::Kind::kOp, op});
     }
     DeviceClock clock = Simulate(items, RegionId{0}, 1);
+    time_.rest = {clock.device_seconds() - time_.loops.device_seconds,
+                  clock.host_seconds().each - time_.loops.launch_seconds};
     clock.TakeArrays(graph_.parameters.size() + graph_.outputs.size());
     time_.seconds = clock.seconds();
     time_.comm_seconds = comm_;
@@ -285,27 +287,27 @@ class StepClock {
     const double count =
         static_cast<double>(TripCount(*loop.instruction).value_or(1));
     const double runs = scope.runs * count;
-    const DeviceClock condition = Simulate(loop.condition, runs);
-    const DeviceClock body = Simulate(loop.body, runs);
+    DeviceClock body = Simulate(loop.body, runs);
     // The next value of a carry in another sharding than the loop carries.
     Scope back{runs, DeviceClock(rates_)};
     for (const OpId op : loop.carries) {
       if (graph_.ops[op].live) ReadyAt(op, 1, back);
     }
-    const double seconds =
-        count * (condition.seconds() + body.seconds() + back.clock.seconds());
-    const double host_seconds =
-        count * (condition.host_seconds() + body.host_seconds() +
-                 back.clock.host_seconds());
-    const double device_seconds =
-        count * (condition.device_seconds() + body.device_seconds() +
-                 back.clock.device_seconds());
-    const double end = scope.clock.RunRegion(start, seconds, host_seconds,
-                                             seconds - device_seconds);
+    double seconds = IterationSeconds(rates_) + body.device_seconds() +
+                     back.clock.device_seconds();
+    HostSeconds host = body.host_seconds();
+    host += back.clock.host_seconds();
+    if (RunsCondition(*loop.instruction, rates_)) {
+      const DeviceClock condition = Simulate(loop.condition, runs);
+      seconds += condition.device_seconds();
+      host += condition.host_seconds();
+    }
+    seconds *= count;
+    const double end = scope.clock.RunRegion(start, seconds, host.Times(count));
     if (around == 0) {
-      time_.loop_seconds += seconds;
-      time_.loop_device_seconds += device_seconds;
-      time_.loop_host_seconds += host_seconds;
+      time_.loops.device_seconds += seconds;
+      time_.loops.launch_seconds += count * host.each;
+      time_.loop_seconds += std::max(seconds, host.Times(count).sum());
     }
     for (const OpId op : loop.carries) SetReady(op, end);
   }
@@ -313,7 +315,7 @@ class StepClock {
   void RunBranch(const Branch& branch, Scope& scope) {
     double start = ready_[branch.selector];
     double longest = 0;
-    double host_seconds = 0;
+    HostSeconds host;
     for (size_t i = 0; i < branch.regions.size(); ++i) {
       for (const OpId op : branch.enters[i]) {
         if (!graph_.ops[op].live) continue;
@@ -321,11 +323,11 @@ class StepClock {
         SetReady(op, 0);
       }
       const DeviceClock inside = Simulate(branch.regions[i], scope.runs);
-      if (inside.seconds() < longest) continue;
-      longest = inside.seconds();
-      host_seconds = inside.host_seconds();
+      if (inside.device_seconds() < longest) continue;
+      longest = inside.device_seconds();
+      host = inside.host_seconds();
     }
-    const double end = scope.clock.RunRegion(start, longest, host_seconds);
+    const double end = scope.clock.RunRegion(start, longest, host);
     for (const OpId op : branch.merges) SetReady(op, end);
   }
 

@@ -30,9 +30,14 @@ struct StepTime {
   // The part of `seconds` spent in loops of the entry computation: with
   // micro-batches, everything that runs for each of them.
   double loop_seconds = 0;
-  // Of that, with a host that takes no time, and of the host itself.
-  double loop_device_seconds = 0;
-  double loop_host_seconds = 0;
+  // With a host that takes no time; and of the host, without what it does once
+  // in a step: to prepare the program and to update its graphs.
+  struct Part {
+    double device_seconds = 0;
+    double launch_seconds = 0;
+  };
+  Part loops;
+  Part rest;
 };
 
 // Linear in the step. Requires: the resharder is of the same mesh.
