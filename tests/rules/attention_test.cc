@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <set>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/fused_attention.h"
+#include "tests/rules/attention_op.h"
 #include "tests/rules/lowered.h"
 #include "tests/rules/rule_oracle.h"
 
@@ -18,104 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct AttentionSizes {
-  int64_t batch = 4, queries = 8, keys = 8, heads = 4, key_heads = 4, size = 3;
-};
-
-struct AttentionCall {
-  AttentionSizes sizes = {};
-  bool heads_first = false;
-  std::string mask = "NO_MASK";
-  int64_t window = 0;
-  std::string bias = {};  // Its shape.
-  bool lengths = false;
-};
-
-std::string Config(const AttentionCall& call, bool backward) {
-  const AttentionSizes& s = call.sizes;
-  return absl::StrCat(
-      R"({"operation_queue_id":"0","cudnn_fmha_backend_config":{)",
-      R"("fmha_scale":0.5,"intermediate_tensor_shape":{"dimensions":[")",
-      s.batch, "\",\"", s.heads, "\",\"", s.queries, "\",\"", s.keys,
-      R"("]},"mask_type":")", call.mask, R"(",")",
-      backward ? "bmm2_grad_gemm2" : "bmm1",
-      R"(_dot_dimension_numbers":{"lhs_batch_dimensions":["0",")",
-      call.heads_first ? 1 : 2, R"("]},"sliding_window_length":)", call.window,
-      "}}");
-}
-
-std::string Shape4(const AttentionCall& call, int64_t sequence, int64_t heads,
-                   bool is_result = false) {
-  const AttentionSizes& s = call.sizes;
-  const bool first = call.heads_first || is_result;
-  return absl::StrCat("f32[", s.batch, ",", first ? heads : sequence, ",",
-                      first ? sequence : heads, ",", s.size, "]");
-}
-
-OneOp Attention(const AttentionCall& call, bool backward) {
-  const AttentionSizes& s = call.sizes;
-  const std::string query = Shape4(call, s.queries, s.heads);
-  const std::string key = Shape4(call, s.keys, s.key_heads);
-  const std::string sum =
-      absl::StrCat("f32[", s.batch, ",", s.heads, ",", s.queries, "]");
-  const std::string out = Shape4(call, s.queries, s.heads, true);
-  const std::string key_out = Shape4(call, s.keys, s.key_heads, true);
-  OneOp op{.opcode = Opcode::kCustomCall,
-           .operands = {query, key, key},
-           .exact = false};
-  std::string target = call.bias.empty() ? "__cudnn$fmhaSoftmax"
-                                         : "__cudnn$fmhaScaleBiasSoftmax";
-  if (backward) {
-    target += "Backward";
-    op.operands.insert(op.operands.end(), {sum, query});
-    op.draws[3] = Reals(1, 3);
-  }
-  if (!call.bias.empty()) op.operands.push_back(call.bias);
-  if (backward) op.operands.push_back(query);
-  for (int32_t i = 0; i < std::ssize(op.operands); ++i) {
-    op.draws.try_emplace(i, Reals(-1, 1));
-  }
-  if (call.lengths) {
-    for (int32_t i = 0; i < 2; ++i) {
-      op.draws[static_cast<int32_t>(op.operands.size())] = Integers(1, s.keys);
-      op.operands.push_back(absl::StrCat("s32[", s.batch, "]"));
-    }
-  }
-  op.result = backward ? absl::StrCat("(", out, ", ", key_out, ", ", key_out,
-                                      call.bias.empty() ? "" : ", ", call.bias,
-                                      ", u8[0])")
-                       : absl::StrCat("(", out, ", ", sum, ", u8[0])");
-  op.set = [=](Attributes& attributes) {
-    attributes.custom_call_target = target;
-    attributes.backend_config = Config(call, backward);
-  };
-  return op;
-}
-
-OneOp WithDropout(OneOp op, bool backward) {
-  op.set = [set = op.set, backward](Attributes& attributes) {
-    set(attributes);
-    attributes.custom_call_target =
-        absl::StrCat("__cudnn$fmhaSoftmaxDropout", backward ? "Backward" : "");
-    attributes.backend_config.insert(attributes.backend_config.size() - 2,
-                                     R"(,"dropout_rate":0.1,"seed":42)");
-  };
-  return op;
-}
-
-// The seeds of all calls of a program, in order.
-std::vector<std::string> SeedsIn(const Module& module) {
-  std::vector<std::string> seeds;
-  for (const auto& computation : module.computations()) {
-    for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode != Opcode::kCustomCall) continue;
-      const std::string& config = instruction->attributes->backend_config;
-      seeds.push_back(config.substr(config.find("\"seed\"")));
-    }
-  }
-  return seeds;
-}
 
 void CheckBoth(const AttentionCall& call) {
   for (const bool backward : {false, true}) {
@@ -141,9 +43,12 @@ TEST(AttentionRule, Causal) { CheckBoth({.mask = "CAUSAL"}); }
 // Of one position each, which are no two halves; of two, and of four.
 TEST(AttentionRule, CausalRings) {
   const auto check = [](int64_t length, const char* mesh) {
-    AttentionCall call{.sizes = {.batch = 1, .heads = 1, .key_heads = 1},
-                       .mask = "CAUSAL"};
-    call.sizes.queries = call.sizes.keys = length;
+    const AttentionCall call{.sizes = {.batch = 1,
+                                       .queries = length,
+                                       .keys = length,
+                                       .heads = 1,
+                                       .key_heads = 1},
+                             .mask = "CAUSAL"};
     for (const bool backward : {false, true}) {
       EXPECT_EQ(
           CheckRule(Attention(call, backward), {.count = 4, .meshes = {mesh}}),
@@ -206,12 +111,6 @@ TEST(AttentionRule, Bias) {
   CheckBoth({.bias = "f32[1,1,8,8]"});
 }
 
-// Of four devices along one axis, or along one of two; with MW_LONG set both.
-std::vector<std::string> RingMeshes(bool is_first) {
-  if (IsLong()) return {"4", "a=2,b=2"};
-  return {is_first ? "4" : "a=2,b=2"};
-}
-
 // A bias of a causal mask is not folded: its ring is the plain one.
 TEST(AttentionRule, BiasInRings) {
   for (const std::string& mask :
@@ -222,109 +121,11 @@ TEST(AttentionRule, BiasInRings) {
         const OneOp op = Attention(call, backward);
         EXPECT_EQ(KindOf(RuleFor(*Build(op).instruction), 0, 1),
                   FactorKind::kExchanged);
-        const auto meshes = RingMeshes(backward == (mask == "CAUSAL"));
-        EXPECT_EQ(CheckRule(op, {.count = 6, .meshes = meshes}),
+        EXPECT_EQ(CheckRule(op, {.count = 6, .meshes = {"4", "a=2,b=2"}}),
                   absl::OkStatus())
             << mask << " " << bias;
       }
     }
-  }
-}
-
-// Windows of one key, within a shard, of several shards, and of all.
-TEST(AttentionRule, WindowsOverTheSequence) {
-  const auto check = [](int64_t length, int64_t window, const char* mesh,
-                        const AttentionCall& like) {
-    AttentionCall call = like;
-    call.sizes.queries = call.sizes.keys = length;
-    call.mask = "CAUSAL";
-    call.window = window;
-    for (const bool backward : {false, true}) {
-      const OneOp op = Attention(call, backward);
-      EXPECT_EQ(
-          KindOf(RuleFor(*Build(op).instruction), 0, call.heads_first ? 2 : 1),
-          FactorKind::kExchanged);
-      EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {mesh}}), absl::OkStatus())
-          << length << ", " << window << " over " << mesh;
-    }
-  };
-  const AttentionCall one{.sizes = {.batch = 1, .heads = 1, .key_heads = 1}};
-  for (const int64_t window : {1, 2, 3, 5, 6, 11, 16}) {
-    if (!IsLong() && (window == 2 || window == 5 || window == 11)) continue;
-    check(16, window, "4", one);
-  }
-  check(8, 5, "8", one);
-  check(6, 3, "3", one);
-  check(8, 3, "a=2,b=2", {.sizes = {.heads = 8, .key_heads = 2}});
-  check(8, 6, "a=2,b=2", {.heads_first = true});
-}
-
-// With a bias, one for all of the batch and the heads too, whose gradient is a
-// sum; and with lengths, of which some end in the halo or before it.
-TEST(AttentionRule, WindowsWithBiasOrLengths) {
-  for (const bool backward : {false, true}) {
-    for (const int64_t window : {1, 3, 6, 16}) {
-      AttentionCall call{.sizes = {.queries = 16, .keys = 16},
-                         .mask = "CAUSAL",
-                         .window = window};
-      for (const char* bias : {"f32[4,4,16,16]", "f32[1,4,16,16]"}) {
-        call.bias = bias;
-        const OneOp op = Attention(call, backward);
-        EXPECT_EQ(KindOf(RuleFor(*Build(op).instruction), 0, 1),
-                  FactorKind::kExchanged);
-        EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {"4"}}),
-                  absl::OkStatus())
-            << bias << ", " << window << (backward ? " backward" : "");
-      }
-      call.bias = "";
-      call.mask = "PADDING_CAUSAL";
-      call.lengths = true;
-      OneOp op = Attention(call, backward);
-      const int32_t lengths = static_cast<int32_t>(op.operands.size()) - 2;
-      for (int32_t i = lengths; i < lengths + 2; ++i) {
-        op.draws[i] = [next = 0](Random&) mutable {
-          constexpr std::array<double, 4> kLengths = {5, 16, 1, 10};
-          return kLengths[next++ % 4];
-        };
-      }
-      EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {"4"}}), absl::OkStatus())
-          << "lengths, " << window << (backward ? " backward" : "");
-    }
-  }
-}
-
-// Every device has a seed of its own, forward and backward the same.
-TEST(AttentionRule, WindowsDropByTheirOwnSeed) {
-  std::vector<std::string> seeds[2];
-  for (const bool backward : {false, true}) {
-    const OneOp op = WithDropout(
-        Attention({.mask = "CAUSAL", .window = 3}, backward), backward);
-    const LoweredOp lowered = LowerOp(op, 0, 1, *Mesh::Parse("4"));
-    EXPECT_EQ(KindOf(lowered.rule, 0, 1), FactorKind::kExchanged);
-    seeds[backward] = SeedsIn(lowered.program->module);
-  }
-  EXPECT_EQ(seeds[0], seeds[1]);
-  EXPECT_EQ(std::set<std::string>(seeds[0].begin(), seeds[0].end()).size(), 4);
-}
-
-// Shards of whole tiles are fetched whole tiles for.
-TEST(AttentionRule, WindowsComputeLittleMoreThanTheirShard) {
-  for (const bool backward : {false, true}) {
-    const OneOp op = Attention({.sizes = {.queries = 2048, .keys = 2048},
-                                .mask = "CAUSAL",
-                                .window = 65},
-                               backward);
-    const LoweredOp lowered = LowerOp(op, 0, 1, *Mesh::Parse("4"));
-    int64_t calls = 0;
-    for (const auto& instruction :
-         lowered.program->module.computations().back()->instructions()) {
-      const auto call = ReadFusedAttention(*instruction);
-      if (!call.has_value()) continue;
-      ++calls;
-      EXPECT_EQ(call->queries, 512 + 64);
-      EXPECT_EQ(call->window, 65);
-    }
-    EXPECT_EQ(calls, 1);
   }
 }
 
@@ -345,8 +146,7 @@ TEST(AttentionRule, LengthsInRings) {
       for (const bool backward : {false, true}) {
         const OneOp op =
             Attention({.mask = mask, .bias = bias, .lengths = true}, backward);
-        const auto meshes = RingMeshes(backward == (*bias == 0));
-        EXPECT_EQ(CheckRule(op, {.count = 3, .meshes = meshes}),
+        EXPECT_EQ(CheckRule(op, {.count = 3, .meshes = {"4", "a=2,b=2"}}),
                   absl::OkStatus())
             << mask << " " << bias << (backward ? " backward" : "");
       }
