@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/program_memory.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
@@ -21,6 +22,10 @@ std::vector<double> InstructionSeconds(const Module& module, const Rates& rates,
 // The seconds of a computation on one device, kernel after kernel, with all
 // iterations of its loops. Requires: `kernels` has it and what it calls.
 double ComputationSeconds(const Computation& computation,
+                          const ProgramKernels& kernels, const Rates& rates);
+
+// What the host does to launch it.
+HostSeconds HostSecondsOf(const Computation& computation,
                           const ProgramKernels& kernels, const Rates& rates);
 
 }  // namespace meshwright

@@ -460,6 +460,11 @@ StepTime MeshProblem::TimeOf(absl::Span<const int32_t> chosen) const {
   for (GroupId g{0}; g < model_.groups.count(); ++g) {
     const Option& option = options_[g][chosen[g]];
     split.work.push_back(WorkOf(g, option));
+    const Computation* body = BodyOf(g, option);
+    split.host.push_back(
+        body == nullptr
+            ? HostSeconds()
+            : HostSecondsOf(*body, model_.traffic.bodies, *task_.rates));
     split.operands.push_back(forms(option.operands));
     split.results.push_back(forms(option.results));
   }

@@ -265,7 +265,9 @@ class StepClock {
     const double work = split_.work[GroupOf(op)];
     if (work > 0 && of.kind == OpKind::kCompute) {
       const OpTraffic& traffic = model_.traffic.ops[op];
-      if (traffic.is_start) {
+      if (const HostSeconds& host = split_.host[GroupOf(op)]; host.sum() > 0) {
+        when = scope.clock.RunRegion(when, work, host);
+      } else if (traffic.is_start) {
         when = scope.clock.RunKernel(*of.instruction, when, work);
       } else if (traffic.is_root) {
         when = scope.clock.Continue(when, work);

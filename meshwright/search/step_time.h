@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/mesh/sharding.h"
 #include "meshwright/partition/assignment.h"
@@ -18,6 +19,8 @@ namespace meshwright {
 // The choice for every group of a step.
 struct ChosenSplit {
   std::vector<double> work;  // By group: seconds of one member.
+  // By group: of the host, to launch the kernels of a body; else 0.
+  std::vector<HostSeconds> host;
   // By group and operand or result; the shardings must outlive this.
   std::vector<std::vector<const Sharding*>> operands;
   std::vector<std::vector<const Sharding*>> results;
