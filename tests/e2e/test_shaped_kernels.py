@@ -89,14 +89,15 @@ def test_plans_are_as_on_one_device(cli, lowered, tmp_path, words, flags):
 
 
 def test_the_search_knows_what_bodies_take(cli, lowered):
-    """Loops over blocks, which are fewer on parts of the rows."""
+    """Loops over blocks, which are fewer on parts of the rows. What the host does for
+    any step, and for its collectives, does not become less."""
     seconds = []
     for devices in (1, 4):
         flags = ("--cluster", f"h200:{devices}", "--assumed", "--strategy", "dp")
         predicted = cli.json("plan", lowered(), *flags)["predicted"]
         seconds.append(predicted["step_seconds"])
         assert predicted["search_seconds"] == pytest.approx(seconds[-1], rel=0.3)
-    assert seconds[1] < seconds[0] / 2
+    assert seconds[1] < 0.65 * seconds[0]
 
 
 def test_without_a_body_there_is_no_such_split(cli, lowered, layout):
