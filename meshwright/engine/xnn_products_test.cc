@@ -220,7 +220,8 @@ TEST(XnnProductsOfTest, OthersThanRowMajorOnesMustNotRun) {
   EXPECT_FALSE(is_unsafe());
   auto& dot = *module.mutable_computations(0)->mutable_instructions(2);
   ASSERT_EQ(dot.opcode(), "dot");
-  dot.mutable_shape()->mutable_layout()->mutable_minor_to_major()->SwapElements(0, 1);
+  dot.mutable_shape()->mutable_layout()->mutable_minor_to_major()->SwapElements(
+      0, 1);
   EXPECT_TRUE(is_unsafe());
 }
 
