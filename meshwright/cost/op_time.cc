@@ -56,18 +56,6 @@ Unit UnitOf(const Instruction& instruction) {
   return IsContraction(instruction) ? Unit::kContraction : Unit::kVector;
 }
 
-LocalSizes SizesOf(const Instruction& instruction) {
-  LocalSizes sizes;
-  if (!instruction.operands.empty()) {
-    sizes.lhs = instruction.operand_shape(0).dimensions;
-  }
-  if (instruction.operands.size() > 1) {
-    sizes.rhs = instruction.operand_shape(1).dimensions;
-  }
-  sizes.result = instruction.shape.dimensions;
-  return sizes;
-}
-
 LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
                       const LocalSizes& sizes) {
   LocalWork local{.unit = UnitOf(instruction), .work = work};

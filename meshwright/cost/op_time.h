@@ -11,6 +11,7 @@
 #include "meshwright/base/element_type.h"
 #include "meshwright/cost/convolution_windows.h"
 #include "meshwright/cost/kernels.h"
+#include "meshwright/cost/local_sizes.h"
 #include "meshwright/cost/rates.h"
 
 namespace meshwright {
@@ -43,13 +44,6 @@ struct LocalWork {
 double KernelSeconds(const LocalWork& local, const Rates& rates);
 // The same without its start; `memory`: seconds to move its bytes.
 double WorkSeconds(const LocalWork& local, double memory, const Rates& rates);
-// Local sizes of the first two operands and of the result.
-struct LocalSizes {
-  absl::Span<const int64_t> lhs;
-  absl::Span<const int64_t> rhs;
-  absl::Span<const int64_t> result;
-};
-LocalSizes SizesOf(const Instruction& instruction);  // As it is.
 // An instruction on arrays of these sizes, which matter only if its unit is not
 // kVector. Nothing is strided, and only what a ragged-dot puts into blocks is
 // repacked; rows that fill these up add to its work.

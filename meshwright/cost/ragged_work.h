@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "meshwright/cost/op_time.h"
+#include "meshwright/cost/local_sizes.h"
 #include "meshwright/hlo/instruction.h"
 
 namespace meshwright {

@@ -109,23 +109,27 @@ absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Compile(
   }
   if (program.format == "hlo") {
     if (auto with_products = WithXnnProducts(program.code)) {
-      return CompileWithXnn({program.format, *std::move(with_products)},
-                            options);
+      MW_ASSIGN_OR_RETURN(
+          auto executable,
+          CompileIfSafe({program.format, *std::move(with_products)}, options));
+      if (executable != nullptr) return executable;
     }
   }
-  return CompileWithXnn(program, options);
+  MW_ASSIGN_OR_RETURN(auto executable, CompileIfSafe(program, options));
+  if (executable != nullptr) return executable;
+  OptionMap without = xla_defaults_;
+  without.erase(kXnnFusionType);
+  return CompileWith(without, program, options);
 }
 
-absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileWithXnn(
+absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileIfSafe(
     const Program& program, const CompileOptions& options) {
   MW_ASSIGN_OR_RETURN(auto executable,
                       CompileWith(xla_defaults_, program, options));
   MW_ASSIGN_OR_RETURN(const Program optimized, executable->OptimizedProgram());
   MW_ASSIGN_OR_RETURN(const bool unsafe, HasUnsafeXnnFusion(optimized));
-  if (!unsafe) return executable;
-  OptionMap without = xla_defaults_;
-  without.erase(kXnnFusionType);
-  return CompileWith(without, program, options);
+  if (unsafe) executable = nullptr;
+  return executable;
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Load(

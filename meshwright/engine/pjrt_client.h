@@ -47,8 +47,8 @@ class PjrtClient final : public Client {
   PjrtClient(std::shared_ptr<const PjrtSession> session, OptionMap xla_defaults)
       : session_(std::move(session)), xla_defaults_(std::move(xla_defaults)) {}
 
-  // With XNNPACK where that is safe.
-  absl::StatusOr<std::unique_ptr<Executable>> CompileWithXnn(
+  // With XNNPACK; null if the program has a fusion of it that must not run.
+  absl::StatusOr<std::unique_ptr<Executable>> CompileIfSafe(
       const Program& program, const CompileOptions& options);
   absl::StatusOr<std::unique_ptr<Executable>> CompileWith(
       const OptionMap& defaults, const Program& program,

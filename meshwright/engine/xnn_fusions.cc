@@ -29,10 +29,17 @@ std::set<int64_t> BodiesOfXnnFusions(const pb::HloModuleProto& module) {
   return bodies;
 }
 
-bool HasConstant(const pb::HloComputationProto& computation) {
+bool IsRowMajor(const pb::ShapeProto& shape) {
+  const auto& order = shape.layout().minor_to_major();
+  return std::is_sorted(order.rbegin(), order.rend());
+}
+
+bool IsUnsafe(const pb::HloComputationProto& computation) {
   return std::any_of(computation.instructions().begin(),
-                     computation.instructions().end(),
-                     [](const auto& op) { return op.opcode() == "constant"; });
+                     computation.instructions().end(), [](const auto& op) {
+                       return op.opcode() == "constant" ||
+                              !IsRowMajor(op.shape());
+                     });
 }
 
 }  // namespace
@@ -48,7 +55,7 @@ absl::StatusOr<bool> HasUnsafeXnnFusion(const Program& program) {
   return std::any_of(module.computations().begin(), module.computations().end(),
                      [&](const auto& computation) {
                        return bodies.contains(computation.id()) &&
-                              HasConstant(computation);
+                              IsUnsafe(computation);
                      });
 }
 

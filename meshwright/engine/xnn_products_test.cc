@@ -207,5 +207,23 @@ TEST(XnnProductsOfTest, OthersStay) {
   EXPECT_EQ(WithXnnProducts("no module, a dot"), std::nullopt);
 }
 
+// XLA may lay out what a fusion computes as its users read it; XNNPACK refuses
+// that when the program runs.
+TEST(XnnProductsOfTest, OthersThanRowMajorOnesMustNotRun) {
+  const ProductCase test = {"", {8, 64, 64}, {8, 64, 64}, {0}, {0}, {2}, {1}};
+  pb::HloModuleProto module;
+  ASSERT_TRUE(module.ParseFromString(
+      *WithXnnProducts(ModuleOf(test).SerializeAsString())));
+  const auto is_unsafe = [&] {
+    return HasUnsafeXnnFusion({"hlo", module.SerializeAsString()}).value();
+  };
+  EXPECT_FALSE(is_unsafe());
+  auto& dot = *module.mutable_computations(0)->mutable_instructions(2);
+  ASSERT_EQ(dot.opcode(), "dot");
+  dot.mutable_shape()->mutable_layout()->mutable_minor_to_major()->SwapElements(
+      0, 1);
+  EXPECT_TRUE(is_unsafe());
+}
+
 }  // namespace
 }  // namespace meshwright
