@@ -53,6 +53,7 @@ class Expansions {
     if (GathersInside(instruction) && of_results_[instruction.id]) {
       return ExpandGatherInside;
     }
+    if (ReducesOuterDimensions(instruction)) return ExpandOuterReduction;
     return nullptr;
   }
 
