@@ -282,13 +282,14 @@ def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
         if not any((ROOT / folder).glob("**/test_*.py")):
             raise StepFailed(f"there are no tests in {folder}")
         argv = [venv / "bin" / "python", "-m", "pytest", folder, "-v", "--no-header"]
-        argv += ["--tb=short", "-p", "no:cacheprovider", "--durations=40"]
+        argv += ["--tb=short", "-p", "no:cacheprovider", "-p", "mw.processor_times"]
         argv += ["-m", marks] if marks else []
         if workers > 1:
             argv += ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
         counts = r"=+ .*\bin [\d.]+s.* =+"
         # An XLA that does not know a flag ends the process.
-        env = {"XLA_FLAGS": XLA_FLAGS_OLD} if venv == VENV_JAX_OLD else None
+        env = {"XLA_FLAGS": XLA_FLAGS_OLD} if venv == VENV_JAX_OLD else {}
+        env["PYTHONPATH"] = str(ROOT / "tools")
         return _counted(argv, f"pytest-{name}", counts, task, env)
 
     return run
