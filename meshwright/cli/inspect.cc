@@ -391,6 +391,13 @@ void PrintReport(const Module& module, const Inspection& inspection,
       "memory       %s at the peak%s\n", FormatBytes(memory.bytes.peak()),
       memory.peak_at.empty() ? ""
                              : absl::StrCat(", at ", names.Of(memory.peak_at)));
+  if (inspection.roles.state_pairs.empty()) {
+    absl::PrintF(
+        "note         no parameter is state, nothing is kept from step to "
+        "step; in HLO text, input_output_alias={ {0}: (2, {}, may-alias) } "
+        "after the module's name makes output 0 the next value of parameter "
+        "2\n");
+  }
   PrintSegments(inspection, names);
   PrintBlocks(inspection.blocks, names);
   if (inspection.work.unknown_loops() > 0) {
