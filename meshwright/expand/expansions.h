@@ -73,6 +73,13 @@ absl::StatusOr<Instruction*> ExpandOuterReduction(
 absl::StatusOr<Instruction*> ExpandScan(const Instruction& instruction,
                                         LocalBuilder& builder);
 
+// expand_fft.cc: a transform with a row-major result, and so a row-major
+// operand. Without it XLA's CPU compiler gives both the layout that a user of
+// the result prefers (an all-gather along an inner dimension does), and then
+// refuses to run it.
+absl::StatusOr<Instruction*> ExpandFft(const Instruction& instruction,
+                                       LocalBuilder& builder);
+
 // expand_attention.cc: cuDNN's attention, with the scores materialised.
 absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,
                                              LocalBuilder& builder);

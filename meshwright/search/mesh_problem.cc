@@ -18,7 +18,7 @@ int64_t Units(double seconds) {
   MW_CHECK(!std::isnan(seconds));
   if (seconds >= kForbiddenSeconds) return kInfiniteCost;
   return static_cast<int64_t>(
-      std::llround(std::min(seconds * kUnitsPerSecond, 1e15)));
+      std::llround(std::min(seconds * kUnitsPerSecond, 1e17)));
 }
 
 }  // namespace

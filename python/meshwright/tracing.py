@@ -33,10 +33,15 @@ class Argument:
         return any(leaf.donated for leaf in self.leaves)
 
     @property
-    def is_float_scalar(self) -> bool:
+    def is_like_losses(self) -> bool:
+        """Whether it is floating scalars without keys, as a learning rate is: then a
+        loss that comes back is as likely as its next value."""
+        import jax
         import jax.numpy as jnp
 
-        return all(
+        paths, _ = jax.tree_util.tree_flatten_with_path(self.tree)
+        keys = [key for path, _ in paths for key in path]
+        return all(isinstance(key, jax.tree_util.SequenceKey) for key in keys) and all(
             not leaf.shape and jnp.issubdtype(leaf.dtype, jnp.floating)
             for leaf in self.leaves
         )
