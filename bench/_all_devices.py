@@ -47,7 +47,9 @@ def all_devices(text: str, devices: int) -> str:
 def _named_by_root(text: str) -> str:
     """With the opcode of its root in place of the name of what all-reduces apply."""
     for name in set(re.findall(r"all-reduce\(.*to_apply=%?([\w.\-]+)", text)):
-        body = re.search(rf"^%?{re.escape(name)} .*?^}}", text, re.MULTILINE | re.DOTALL).group()
+        body = re.search(
+            rf"^%?{re.escape(name)} .*?^}}", text, re.MULTILINE | re.DOTALL
+        ).group()
         root = re.search(r"ROOT .*? ([a-z]+)\(", body).group(1)
         text = re.sub(
             rf"(all-reduce\(.*to_apply=)%?{re.escape(name)}\b", rf"\1{root}", text
