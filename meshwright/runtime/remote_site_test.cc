@@ -44,10 +44,15 @@ class RemoteSiteTest : public testing::Test {
   }
   // Values on some of the devices.
   static absl::Status Give(JobSite& site, std::vector<int64_t> devices) {
+    const std::string data = FloatsForTest("", {1, 1, 1, 1}).data;
+    const auto* const begin = reinterpret_cast<const std::byte*>(data.data());
+    const auto ones = std::make_shared<const std::vector<std::byte>>(
+        begin, begin + data.size());
     for (const int64_t parameter : {0, 1}) {
       const absl::Status set =
           site.Set({.parameter = parameter, .devices = devices},
-                   AsHostArray(FloatsForTest("", {1})));
+                   {.bytes = absl::MakeConstSpan(ones->data(), ones->size()),
+                    .owner = ones});
       if (!set.ok()) return set;
     }
     return absl::OkStatus();

@@ -6,6 +6,7 @@ the contents of nnx objects after the call are returned in addition to the resul
 """
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -105,6 +106,9 @@ class Call:
             return tree
 
         pure.__name__ = pure.__qualname__ = function_name(self.fn)
+        # Errors of jax say where it is written.
+        pure.__signature__ = inspect.signature(pure)
+        pure.__wrapped__ = self.fn
         return jax.jit(pure, keep_unused=True).trace(*self.args, **self.kwargs)
 
 
