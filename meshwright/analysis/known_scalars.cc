@@ -33,6 +33,56 @@ bool Compare(const std::string& direction, int64_t a, int64_t b) {
   return a >= b;
 }
 
+// Before it is represented; nullopt as for IntegerResult().
+std::optional<__int128> Exact(const Instruction& op,
+                              absl::Span<const int64_t> operands) {
+  const __int128 a = operands[0];
+  switch (op.opcode) {
+    case Opcode::kAdd:
+      return a + operands[1];
+    case Opcode::kSubtract:
+      return a - operands[1];
+    case Opcode::kMultiply:
+      return a * operands[1];
+    case Opcode::kDivide:
+      if (operands[1] == 0) return std::nullopt;
+      return a / operands[1];
+    case Opcode::kRemainder:
+      if (operands[1] == 0) return std::nullopt;
+      return a % operands[1];
+    case Opcode::kAnd:
+      return operands[0] & operands[1];
+    case Opcode::kOr:
+      return operands[0] | operands[1];
+    case Opcode::kNot:
+      if (op.shape.element_type == ElementType::kPred) return a == 0 ? 1 : 0;
+      return ~a;
+    case Opcode::kNegate:
+      return -a;
+    case Opcode::kAbs:
+      return a < 0 ? -a : a;
+    case Opcode::kSign:
+      return (a > 0) - (a < 0);
+    case Opcode::kMaximum:
+      return std::max(operands[0], operands[1]);
+    case Opcode::kMinimum:
+      return std::min(operands[0], operands[1]);
+    case Opcode::kClamp:
+      return std::min(std::max(operands[0], operands[1]), operands[2]);
+    case Opcode::kCompare:
+      return Compare(op.attributes->comparison_direction, operands[0],
+                     operands[1])
+                 ? 1
+                 : 0;
+    case Opcode::kSelect:
+      return operands[0] != 0 ? operands[1] : operands[2];
+    case Opcode::kConvert:
+      return a;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> ScalarConstant(const Instruction& instruction) {
@@ -43,6 +93,13 @@ std::optional<int64_t> ScalarConstant(const Instruction& instruction) {
   const Literal* literal = instruction.attributes->literal.get();
   if (literal == nullptr || literal->data.empty()) return std::nullopt;
   return literal->ElementAsInteger(0);
+}
+
+std::optional<int64_t> IntegerResult(const Instruction& op,
+                                     absl::Span<const int64_t> operands) {
+  const std::optional<__int128> exact = Exact(op, operands);
+  if (!exact.has_value()) return std::nullopt;
+  return Fitting(op.shape.element_type, *exact);
 }
 
 std::optional<int64_t> KnownScalars::Of(const Instruction& instruction) {
@@ -69,36 +126,11 @@ std::optional<int64_t> KnownScalars::Work(const Instruction& instruction) {
     if (!value.has_value()) return std::nullopt;
     operands.push_back(*value);
   }
-  const ElementType type = instruction.shape.element_type;
-  const __int128 a = operands[0];
-  switch (instruction.opcode) {
-    case Opcode::kAdd:
-      return Fitting(type, a + operands[1]);
-    case Opcode::kSubtract:
-      return Fitting(type, a - operands[1]);
-    case Opcode::kMultiply:
-      return Fitting(type, a * operands[1]);
-    case Opcode::kNegate:
-      return Fitting(type, -a);
-    case Opcode::kMaximum:
-      return std::max(operands[0], operands[1]);
-    case Opcode::kMinimum:
-      return std::min(operands[0], operands[1]);
-    case Opcode::kClamp:
-      return std::min(std::max(operands[0], operands[1]), operands[2]);
-    case Opcode::kCompare:
-      return Compare(instruction.attributes->comparison_direction, operands[0],
-                     operands[1])
-                 ? 1
-                 : 0;
-    case Opcode::kSelect:
-      return operands[0] != 0 ? operands[1] : operands[2];
-    case Opcode::kBroadcast:
-      return Fitting(type, a);
-    default:
-      if (!KeepsElements(instruction.opcode)) return std::nullopt;
-      return Fitting(type, a);
+  if (KeepsElements(instruction.opcode) ||
+      instruction.opcode == Opcode::kBroadcast) {
+    return Fitting(instruction.shape.element_type, operands[0]);
   }
+  return IntegerResult(instruction, operands);
 }
 
 }  // namespace meshwright

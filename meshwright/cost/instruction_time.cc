@@ -64,45 +64,6 @@ class Clock {
   absl::flat_hash_map<const Computation*, double> known_;
 };
 
-class HostClock {
- public:
-  HostClock(const ProgramKernels& kernels, const Rates& rates)
-      : kernels_(kernels), rates_(rates) {}
-
-  HostSeconds SecondsOf(const Computation& computation) {
-    if (const auto known = known_.find(&computation); known != known_.end()) {
-      return known->second;
-    }
-    DeviceClock clock(rates_);
-    if (const auto kernels = kernels_.find(&computation);
-        kernels != kernels_.end()) {
-      for (const Kernel& kernel : kernels->second) Run(*kernel.root, clock);
-    }
-    return known_[&computation] = clock.host_seconds();
-  }
-
- private:
-  void Run(const Instruction& root, DeviceClock& clock) {
-    if (const Computation* body = KernelBody(root)) {
-      clock.RunRegion(0, 0, SecondsOf(*body));
-    } else if (!IsControlFlow(root.opcode)) {
-      clock.RunKernel(root, 0, 0);
-    } else {
-      HostSeconds sum;
-      for (const Computation* called : CalledEachTime(root, rates_)) {
-        sum += SecondsOf(*called);
-      }
-      const int64_t times =
-          root.opcode == Opcode::kWhile ? TripCount(root).value_or(1) : 1;
-      clock.RunRegion(0, 0, sum.Times(static_cast<double>(times)));
-    }
-  }
-
-  const ProgramKernels& kernels_;
-  const Rates& rates_;
-  absl::flat_hash_map<const Computation*, HostSeconds> known_;
-};
-
 }  // namespace
 
 std::vector<double> InstructionSeconds(const Module& module, const Rates& rates,
@@ -125,9 +86,35 @@ double ComputationSeconds(const Computation& computation,
   return Clock(kernels, rates, 1).SecondsOf(computation);
 }
 
-HostSeconds HostSecondsOf(const Computation& computation,
-                          const ProgramKernels& kernels, const Rates& rates) {
-  return HostClock(kernels, rates).SecondsOf(computation);
+HostSeconds HostClock::SecondsOf(const Computation& computation) {
+  if (const auto known = known_.find(&computation); known != known_.end()) {
+    return known->second;
+  }
+  DeviceClock clock(rates_);
+  if (const auto kernels = kernels_.find(&computation);
+      kernels != kernels_.end()) {
+    for (const Kernel& kernel : kernels->second) {
+      const std::optional<HostSeconds> region = SecondsOfRegion(*kernel.root);
+      if (region.has_value()) {
+        clock.RunRegion(0, 0, *region);
+      } else {
+        clock.RunKernel(*kernel.root, 0, 0);
+      }
+    }
+  }
+  return known_[&computation] = clock.host_seconds();
+}
+
+std::optional<HostSeconds> HostClock::SecondsOfRegion(const Instruction& root) {
+  if (const Computation* body = KernelBody(root)) return SecondsOf(*body);
+  if (!IsControlFlow(root.opcode)) return std::nullopt;
+  HostSeconds sum;
+  for (const Computation* called : CalledEachTime(root, rates_)) {
+    sum += SecondsOf(*called);
+  }
+  const int64_t times =
+      root.opcode == Opcode::kWhile ? TripCount(root).value_or(1) : 1;
+  return sum.Times(static_cast<double>(times));
 }
 
 }  // namespace meshwright

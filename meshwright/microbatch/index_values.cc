@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "meshwright/analysis/known_scalars.h"
 #include "meshwright/hlo/literal.h"
 
 namespace meshwright {
@@ -14,69 +15,6 @@ using Values = std::optional<std::vector<int64_t>>;
 bool IsIntegral(const Shape& shape) {
   return shape.IsArray() && (IsInteger(shape.element_type) ||
                              shape.element_type == ElementType::kPred);
-}
-
-using Unary = int64_t (*)(int64_t);
-using Binary = int64_t (*)(int64_t, int64_t);
-
-Binary ComparisonOf(absl::string_view direction) {
-  using Comparison = std::pair<absl::string_view, Binary>;
-  static constexpr Comparison kAll[] = {
-      {"EQ", [](int64_t a, int64_t b) -> int64_t { return a == b; }},
-      {"NE", [](int64_t a, int64_t b) -> int64_t { return a != b; }},
-      {"GE", [](int64_t a, int64_t b) -> int64_t { return a >= b; }},
-      {"GT", [](int64_t a, int64_t b) -> int64_t { return a > b; }},
-      {"LE", [](int64_t a, int64_t b) -> int64_t { return a <= b; }},
-      {"LT", [](int64_t a, int64_t b) -> int64_t { return a < b; }}};
-  for (const auto& [name, compare] : kAll) {
-    if (name == direction) return compare;
-  }
-  return nullptr;
-}
-
-// Null for other operations. A divisor must not be 0.
-Binary BinaryOf(const Instruction& op) {
-  switch (op.opcode) {
-    case Opcode::kAdd:
-      return [](int64_t a, int64_t b) { return a + b; };
-    case Opcode::kSubtract:
-      return [](int64_t a, int64_t b) { return a - b; };
-    case Opcode::kMultiply:
-      return [](int64_t a, int64_t b) { return a * b; };
-    case Opcode::kMaximum:
-      return [](int64_t a, int64_t b) { return std::max(a, b); };
-    case Opcode::kMinimum:
-      return [](int64_t a, int64_t b) { return std::min(a, b); };
-    case Opcode::kAnd:
-      return [](int64_t a, int64_t b) { return a & b; };
-    case Opcode::kOr:
-      return [](int64_t a, int64_t b) { return a | b; };
-    case Opcode::kDivide:
-      return [](int64_t a, int64_t b) { return a / b; };
-    case Opcode::kRemainder:
-      return [](int64_t a, int64_t b) { return a % b; };
-    case Opcode::kCompare:
-      return ComparisonOf(op.attributes->comparison_direction);
-    default:
-      return nullptr;
-  }
-}
-
-Unary UnaryOf(const Instruction& op) {
-  const bool is_pred = op.shape.element_type == ElementType::kPred;
-  switch (op.opcode) {
-    case Opcode::kNegate:
-      return [](int64_t a) { return -a; };
-    case Opcode::kAbs:
-      return [](int64_t a) { return a < 0 ? -a : a; };
-    case Opcode::kSign:
-      return [](int64_t a) -> int64_t { return (a > 0) - (a < 0); };
-    case Opcode::kNot:
-      if (is_pred) return [](int64_t a) -> int64_t { return a == 0; };
-      return [](int64_t a) { return ~a; };
-    default:
-      return nullptr;
-  }
 }
 
 // Whether all types of that width can have the values, and unsigned ones if
@@ -130,10 +68,6 @@ class Evaluator {
         if (!in_order) return std::nullopt;
         return found;
       }
-      case Opcode::kSelect:
-        return Select(value);
-      case Opcode::kClamp:
-        return Clamp(value);
       default:
         return Arithmetic(value);
     }
@@ -170,41 +104,16 @@ class Evaluator {
     return operands;
   }
 
-  Values Select(const Instruction& value) {
-    const std::optional<Operands> of = OperandsOf(value);
-    if (!of.has_value()) return std::nullopt;
-    std::vector<int64_t> chosen(of->size);
-    for (size_t i = 0; i < of->size; ++i) {
-      chosen[i] = of->all[0][i] != 0 ? of->all[1][i] : of->all[2][i];
-    }
-    return chosen;
-  }
-
-  Values Clamp(const Instruction& value) {
-    const std::optional<Operands> of = OperandsOf(value);
-    if (!of.has_value()) return std::nullopt;
-    std::vector<int64_t> clamped(of->size);
-    for (size_t i = 0; i < of->size; ++i) {
-      clamped[i] =
-          std::min(std::max(of->all[1][i], of->all[0][i]), of->all[2][i]);
-    }
-    return clamped;
-  }
-
   Values Arithmetic(const Instruction& value) {
-    const size_t count = value.operands.size();
-    const Unary unary = count == 1 ? UnaryOf(value) : nullptr;
-    const Binary binary = count == 2 ? BinaryOf(value) : nullptr;
-    if (unary == nullptr && binary == nullptr) return std::nullopt;
     const std::optional<Operands> of = OperandsOf(value);
-    if (!of.has_value()) return std::nullopt;
-    const bool divides =
-        value.opcode == Opcode::kDivide || value.opcode == Opcode::kRemainder;
+    if (!of.has_value() || of->all.empty()) return std::nullopt;
     std::vector<int64_t> results(of->size);
+    std::vector<int64_t> operands(of->all.size());
     for (size_t i = 0; i < of->size; ++i) {
-      if (divides && of->all[1][i] == 0) return std::nullopt;
-      results[i] = unary != nullptr ? unary(of->all[0][i])
-                                    : binary(of->all[0][i], of->all[1][i]);
+      for (size_t j = 0; j < operands.size(); ++j) operands[j] = of->all[j][i];
+      const std::optional<int64_t> result = IntegerResult(value, operands);
+      if (!result.has_value()) return std::nullopt;
+      results[i] = *result;
     }
     return results;
   }

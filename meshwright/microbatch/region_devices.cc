@@ -71,26 +71,6 @@ Reach ReachOfPairs(const Instruction& permute, const Mesh& mesh) {
   return reach;
 }
 
-// nullopt where it may wrap.
-std::optional<int64_t> Compute(Opcode opcode, int64_t a, int64_t b) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return a + b;
-    case Opcode::kSubtract:
-      return a - b;
-    case Opcode::kMultiply:
-      return a * b;
-    case Opcode::kDivide:
-      if (b == 0) return std::nullopt;
-      return a / b;
-    case Opcode::kRemainder:
-      if (b == 0) return std::nullopt;
-      return a % b;
-    default:
-      return std::nullopt;
-  }
-}
-
 }  // namespace
 
 std::string AxisNames(uint32_t bits, const Mesh& mesh) {
@@ -132,13 +112,13 @@ std::optional<DeviceValues> Evaluate(
   }
   DeviceValues values;
   for (int64_t device = 0; device < devices; ++device) {
-    const int64_t first = (*operands[0])[device];
-    std::optional<int64_t> value;
-    if (KeepsElements(instruction.opcode)) {
-      value = first;
-    } else if (operands.size() == 2) {
-      value = Compute(instruction.opcode, first, (*operands[1])[device]);
+    std::vector<int64_t> own;
+    for (const DeviceValues* operand : operands) {
+      own.push_back((*operand)[device]);
     }
+    const std::optional<int64_t> value = KeepsElements(instruction.opcode)
+                                             ? own[0]
+                                             : IntegerResult(instruction, own);
     // Not negative, and not too large: signed or not, it is the same.
     if (!value.has_value() || *value < 0 || *value > INT32_MAX) {
       return std::nullopt;

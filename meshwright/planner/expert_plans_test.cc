@@ -65,12 +65,17 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
 
 // Every kind of case; with MW_LONG set more models of each.
 std::vector<ExpertsCase> Cases() {
-  std::vector<ExpertsCase> cases = {
-      {"moe", "cpu:8"},           {"vit", "cpu:4"},
-      {"bert", "h200:8"},         {"gpt", "cpu:4", 0.8},
-      {"gpt", "h200:8", 0, true}, {"moe", "h200:4", 0.7, true}};
+  std::vector<ExpertsCase> cases = {{"moe", "cpu:4"},
+                                    {"vit", "cpu:4"},
+                                    {"bert", "h200:4"},
+                                    {"gpt", "cpu:2", 0.8},
+                                    {"gpt", "h200:8", 0, true}};
   if (!IsLong()) return cases;
-  cases.insert(cases.end(), {{"llama", "cpu:8"},
+  cases.insert(cases.end(), {{"moe", "cpu:8"},
+                             {"bert", "h200:8"},
+                             {"gpt", "cpu:4", 0.8},
+                             {"moe", "h200:4", 0.7, true},
+                             {"llama", "cpu:8"},
                              {"vit", "cpu:8"},
                              {"bert", "cpu:8", 0.8},
                              {"moe", "h200:8", 0.7, true},

@@ -45,8 +45,6 @@ TEST_P(StagePlanTest, HasTheStagesThatWereAskedFor) {
 
 INSTANTIATE_TEST_SUITE_P(Table, StagePlanTest,
                          testing::ValuesIn<StagesCase>({{"gpt", 2, false},
-                                                        {"gpt", 2, false, true},
-                                                        {"llama", 2, true},
                                                         {"llama", 2, true,
                                                          true},
                                                         {"gpt_scan", 4, true}}),

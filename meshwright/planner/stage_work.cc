@@ -1,17 +1,14 @@
 #include "meshwright/planner/stage_work.h"
 
-#include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/instruction_time.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_memory.h"
-#include "meshwright/hlo/opcode_traits.h"
-#include "meshwright/hlo/trip_count.h"
 #include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/schedule/stage_edges.h"
 
@@ -21,75 +18,41 @@ namespace {
 using Kind = StageProgram::Kind;
 
 // Runs the kernels of a program.
-class KernelClock {
- public:
-  KernelClock(const Module& module, const KernelTimes& times)
-      : times_(times),
-        entry_(*module.entry()),
-        kernels_(KernelsOf(module, ModuleWork(module),
-                           FusionStyleFor(times.is_cpu))) {
-    const auto found = kernels_.find(&entry_);
-    if (found != kernels_.end() &&
-        std::ranges::any_of(found->second, [](const Kernel& kernel) {
-          return IsControlFlow(kernel.root->opcode);
-        })) {
-      region_seconds_ =
+DeviceClock RunKernels(const Module& module, const KernelTimes& times) {
+  const Computation& entry = *module.entry();
+  const ProgramKernels kernels =
+      KernelsOf(module, ModuleWork(module), FusionStyleFor(times.is_cpu));
+  DeviceClock clock(times.rates);
+  const auto found = kernels.find(&entry);
+  if (found == kernels.end()) return clock;
+  HostClock host(kernels, times.rates);
+  std::vector<double> region_seconds;  // By id, if there is a region.
+  for (const Kernel& kernel : found->second) {
+    const Instruction& root = *kernel.root;
+    const std::optional<HostSeconds> region = host.SecondsOfRegion(root);
+    if (!region.has_value()) {
+      clock.RunKernel(root, 0,
+                      KernelSeconds(kernel, times.rates,
+                                    static_cast<double>(times.devices)));
+      continue;
+    }
+    if (region_seconds.empty()) {
+      region_seconds =
           InstructionSeconds(module, times.rates, times.is_cpu, times.devices);
     }
+    clock.RunRegion(0, region_seconds[root.id], *region);
   }
-
-  DeviceClock Run() { return Run(entry_); }
-
- private:
-  DeviceClock Run(const Computation& computation) {
-    DeviceClock clock(times_.rates);
-    const auto found = kernels_.find(&computation);
-    if (found == kernels_.end()) return clock;
-    const bool is_entry = &computation == &entry_;
-    for (const Kernel& kernel : found->second) {
-      const Instruction& root = *kernel.root;
-      if (IsControlFlow(root.opcode)) {
-        clock.RunRegion(0, is_entry ? region_seconds_[root.id] : 0,
-                        HostSecondsOf(root));
-      } else {
-        clock.RunKernel(root, 0,
-                        is_entry
-                            ? KernelSeconds(kernel, times_.rates,
-                                            static_cast<double>(times_.devices))
-                            : 0);
-      }
-    }
-    return clock;
-  }
-
-  HostSeconds HostSecondsOf(const Instruction& root) {
-    HostSeconds sum;
-    for (const Computation* called : CalledEachTime(root, times_.rates)) {
-      const auto known = host_.find(called);
-      sum += known != host_.end() ? known->second
-                                  : host_[called] = Run(*called).host_seconds();
-    }
-    const int64_t times =
-        root.opcode == Opcode::kWhile ? TripCount(root).value_or(1) : 1;
-    return sum.Times(static_cast<double>(times));
-  }
-
-  const KernelTimes& times_;
-  const Computation& entry_;
-  const ProgramKernels kernels_;
-  // Of control flow, by id of the entry; empty if there is none.
-  std::vector<double> region_seconds_;
-  absl::flat_hash_map<const Computation*, HostSeconds> host_;
-};
+  return clock;
+}
 
 ProgramWork KernelsOfPart(const Module& module, const KernelTimes& times) {
-  const DeviceClock clock = KernelClock(module, times).Run();
+  const DeviceClock clock = RunKernels(module, times);
   return {.seconds = clock.device_seconds(),
           .host_seconds = clock.host_seconds()};
 }
 
 ProgramWork WorkOf(const StageProgram& program, const KernelTimes& times) {
-  DeviceClock clock = KernelClock(program.module, times).Run();
+  DeviceClock clock = RunKernels(program.module, times);
   const size_t arrays = program.inputs.size() + program.results.size();
   ProgramWork work{.seconds = clock.device_seconds(),
                    .arrays = static_cast<double>(arrays)};

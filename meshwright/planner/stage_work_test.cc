@@ -1,11 +1,16 @@
 #include "meshwright/planner/stage_work.h"
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/cost/program_cost.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/read_text.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/pipeline/stage_backward.h"
@@ -137,6 +142,44 @@ TEST_F(StageWorkTest, HostsTakeWhatEstimatesOfProgramsSay) {
         << program.Name();
     EXPECT_GT(found.host_seconds.once, 100e-6) << program.Name();
   }
+}
+
+// What a device and the host do in a micro-batch, whose activation is computed
+// by a kernel that sorts every row so many times.
+ProgramWork WorkWithSorts(int count) {
+  std::string kernel =
+      "less {\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n"
+      "  ROOT r = pred[] compare(p, q), direction=LT\n}\n\n";
+  for (const auto& [name, rows] : {std::pair("whole", "32"), {"half", "16"}}) {
+    const std::string shape = absl::StrCat("f32[", rows, ",64]{1,0}");
+    absl::StrAppend(&kernel, name, " {\n  a0 = ", shape, " parameter(0)\n");
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&kernel, i + 1 == count ? "  ROOT a" : "  a", i + 1,
+                      " = ", shape, " sort(a", i,
+                      "), dimensions={1}, to_apply=less\n");
+    }
+    absl::StrAppend(&kernel, "}\n\n");
+  }
+  const std::string call =
+      "call(g), to_apply=whole, frontend_attributes={mw.kernel=\"sorts\","
+      "mw.rule=\"b n -> b n {need_replication: n}\",mw.variants=\"half\"}";
+  Module module = ReadModuleText(absl::StrReplaceAll(
+                                     kTwoLayers, {{"ENTRY", kernel + "ENTRY"},
+                                                  {"tanh(g)", call}}))
+                      .value();
+  EXPECT_EQ(CallsToKernels(module), absl::OkStatus());
+  EXPECT_TRUE(HasKernels(module));
+  const PipelineStep step =
+      TakeApart(module, AnalyzeRoles(module), {.count = 2}).value();
+  const Rates rates = AssumedRates(ParseClusterSpec("h200:2", {}).value());
+  return WorkOfStep(step, {.rates = rates}).micro_batch;
+}
+
+TEST(StageWork, KernelsTakeWhatTheirBodiesTake) {
+  const ProgramWork one = WorkWithSorts(1);
+  const ProgramWork three = WorkWithSorts(3);
+  EXPECT_GT(three.seconds, one.seconds);
+  EXPECT_GT(three.host_seconds.sum(), one.host_seconds.sum());
 }
 
 }  // namespace

@@ -174,8 +174,8 @@ TEST_P(CollectivesTest, ReduceScatterGivesEachItsBlock) {
           GroupOfAll(wire)->ReduceScatter(ReduceOp::kSum, ElementType::kS32,
                                           Bytes(in), WritableBytes(out), 2),
           absl::OkStatus());
-      ASSERT_TRUE(Same(
-          out, SumsAt<int32_t>(wire.size(), count, wire.rank() * count)));
+      ASSERT_TRUE(
+          Same(out, SumsAt<int32_t>(wire.size(), count, wire.rank() * count)));
     }
   });
 }

@@ -126,7 +126,13 @@ def test_no_command_is_left_out(cli):
 def ways(command):
     if command in ("profile", "demo"):
         return [(40, "colour")]
-    return [(columns, colour) for columns in COLUMNS for colour in COLOURS]
+    # Without MW_LONG every width in colour, and every kind of terminal at one width.
+    return [
+        (columns, colour)
+        for columns in COLUMNS
+        for colour in COLOURS
+        if "MW_LONG" in os.environ or columns == 80 or colour == "colour"
+    ]
 
 
 def without_times(text):
@@ -181,17 +187,17 @@ def test_json_is_one_object_and_nothing_else(command, files, folder):
 
 
 def test_step_lines_and_the_bar_do_not_mix(files, folder):
-    argv = [BINARY, "run", files["gpt"], "--steps", "80", "--platform", "cpu"]
+    argv = [BINARY, "run", files["gpt"], "--steps", "60", "--platform", "cpu"]
     with Terminal(argv, 60, cwd=folder) as terminal:
         assert terminal.wait() == 0
         terminal.check_left_tidy()
     steps = [row for row in terminal.rows() if "step" in row]
-    assert [int(row.split()[1]) for row in steps[:-1]] == list(range(80))
+    assert [int(row.split()[1]) for row in steps[:-1]] == list(range(60))
     assert all(
         re.fullmatch(r"step \d+ +loss [\d.]+ +[\d.]+ \w+", r) for r in steps[:-1]
     )
     bars = [row for row in terminal.progress if row.startswith("running [")]
-    assert bars and all(re.search(r"\] \d+/80  \d+ s", row) for row in bars), bars
+    assert bars and all(re.search(r"\] \d+/60  \d+ s", row) for row in bars), bars
 
 
 def test_colours_of_the_timetable(files, folder):
@@ -282,18 +288,25 @@ def storm(command, files, folder, seed, times):
 
 @pytest.mark.parametrize("old", [True, False], ids=["over a file", "new"])
 def test_ctrl_c_while_a_file_is_written(old, files, folder):
-    """The temporary file goes, and the old one stays."""
-    if old:
-        (folder / "trace.json").write_text("[]")
+    """The temporary file goes, and the old one stays. On a busy machine, the file may
+    be there while nobody looks: then it is written again."""
     argv = [BINARY, "simulate", "--devices", "8", "--micro-batches", "4000"]
     argv += ["--schedule", "1f1b", "--trace", "trace.json"]
-    with Terminal(argv, cwd=folder) as terminal:
-        while not any(".tmp." in name for name in os.listdir(folder)):
-            assert terminal.process.poll() is None, "it was too quick"
-            terminal.read(0)
-        terminal.press(CTRL_C)
-        code = terminal.wait(30)
-        terminal.check_left_tidy()
+    trace = folder / "trace.json"
+    for _ in range(10):
+        trace.unlink(missing_ok=True)
+        if old:
+            trace.write_text("[]")
+        with Terminal(argv, cwd=folder) as terminal:
+            while terminal.process.poll() is None:
+                if any(".tmp." in name for name in os.listdir(folder)):
+                    terminal.press(CTRL_C)
+                    break
+                terminal.read(0)
+            code = terminal.wait(30)
+            terminal.check_left_tidy()
+        if code != 0:
+            break
     assert code == 130, terminal.text()
     assert written(folder) == (["trace.json"] if old else [])
     if old:

@@ -37,10 +37,8 @@ def test_children_count_and_waiting_does_not(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    found = dict(
-        (name, float(seconds))
-        for seconds, name in re.findall(r" ([\d.]+)s test_it.py::(\w+)", done.stdout)
-    )
+    shown = re.findall(r" ([\d.]+)s test_it.py::(\w+)", done.stdout)
+    found = {name: float(seconds) for seconds, name in shown}
     assert 0.25 < found["test_a_child"] < 1
     assert 0.25 < found["test_one_that_still_runs"] < 1
     assert found["test_waiting"] < 0.2
