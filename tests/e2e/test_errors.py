@@ -97,7 +97,7 @@ def test_files_of_the_wrong_kind(folder, kind):
                 continue
             assert re.search(r"this is .*, not an? |empty|convert it|no name|"
                              r"not a serialized|unknown key|needs \"hosts\"|no mesh|"
-                             r"no list \"stages\"|problem|not valid JSON|is no action|"
+                             r"no list \"stages\"|problem|not valid JSON|not JSON|is no action|"
                              r"safetensors|says nothing|is no mesh", done.stderr), told  # fmt: skip
 
 
