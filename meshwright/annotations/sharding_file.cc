@@ -10,6 +10,7 @@
 #include "meshwright/annotations/name_pattern.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/bad.h"
+#include "meshwright/base/json_fault.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "nlohmann/json.hpp"
@@ -254,7 +255,7 @@ absl::StatusOr<ShardingFile> ParseShardingFile(
     const ShardingFileOptions& options) {
   const Json file = Json::parse(text.begin(), text.end(), nullptr,
                                 /*allow_exceptions=*/false);
-  if (file.is_discarded()) return Bad("is not valid JSON");
+  if (file.is_discarded()) return Bad(NotJson(text));
   MW_RETURN_IF_ERROR(CheckSections(file));
   MW_ASSIGN_OR_RETURN(Mesh mesh, ChooseMesh(file, options.mesh));
   const Reader reader(file, mesh, options.allow_uneven);

@@ -30,6 +30,7 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/print_module.h"
+#include "meshwright/hlo/undo_compilation.h"
 #include "meshwright/hlo/untuple_signature.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/take_islands.h"
@@ -425,6 +426,7 @@ absl::Status RunInspect(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
   if (!line.Has("text")) {
     UntupleSignature(module);
+    if (IsCompiled(module)) module = UndoCompilation(std::move(module));
     MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
   }
   MW_RETURN_IF_ERROR(ReadRules(line.Optional("rules"), path, module));

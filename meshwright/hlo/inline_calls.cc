@@ -98,6 +98,9 @@ class Inliner {
       const Call inner{CallScope(metadata.op_name, callee), metadata};
       return Expand(callee, &operands, &inner, to);
     }
+    if (instruction.opcode == Opcode::kFusion) {
+      return Expand(*instruction.called[0], &operands, call, to);
+    }
     std::vector<Computation*> called;
     for (const Computation* callee : instruction.called) {
       called.push_back(
@@ -136,7 +139,10 @@ class Inliner {
 bool HasCalls(const Module& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode == Opcode::kCall) return true;
+      if (instruction->opcode == Opcode::kCall ||
+          instruction->opcode == Opcode::kFusion) {
+        return true;
+      }
     }
   }
   return false;

@@ -73,8 +73,8 @@ class Untupling {
                    std::vector<Instruction*> operands, std::string name) {
     // The first root is the last instruction added.
     Instruction* const root = entry_.root();
-    Instruction* added = entry_.Add(opcode, std::move(shape),
-                                    std::move(operands), Unique(name));
+    Instruction* added =
+        entry_.Add(opcode, std::move(shape), std::move(operands), Unique(name));
     entry_.set_root(root);
     order_.push_back(added);
     return added;
@@ -91,8 +91,8 @@ class Untupling {
     leaf_ = 0;
     std::vector<Instruction*> elements;
     for (size_t i = 0; i < whole.shape.tuple_shapes.size(); ++i) {
-      elements.push_back(Part(whole, whole.shape.tuple_shapes[i],
-                              absl::StrCat(i)));
+      elements.push_back(
+          Part(whole, whole.shape.tuple_shapes[i], absl::StrCat(i)));
     }
     parameter.opcode = Opcode::kTuple;
     parameter.operands = std::move(elements);
@@ -105,14 +105,14 @@ class Untupling {
   Instruction* Part(const Instruction& whole, const Shape& shape,
                     const std::string& path) {
     const auto part_of = [&](const std::string& name, char separator) {
-      return name.empty() ? name : absl::StrCat(name, std::string(1, separator),
-                                                path);
+      return name.empty() ? name
+                          : absl::StrCat(name, std::string(1, separator), path);
     };
     if (shape.IsTuple()) {
       std::vector<Instruction*> elements;
       for (size_t i = 0; i < shape.tuple_shapes.size(); ++i) {
-        elements.push_back(Part(whole, shape.tuple_shapes[i],
-                                absl::StrCat(path, ".", i)));
+        elements.push_back(
+            Part(whole, shape.tuple_shapes[i], absl::StrCat(path, ".", i)));
       }
       return Add(Opcode::kTuple, shape, std::move(elements),
                  part_of(whole.name, '.'));

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/json_fault.h"
 #include "meshwright/mesh/cluster_devices.h"
 #include "meshwright/mesh/cluster_json.h"
 #include "meshwright/mesh/cluster_links.h"
@@ -148,7 +149,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text) {
   };
   Json json = Json::parse(text.begin(), text.end(), note,
                           /*allow_exceptions=*/false);
-  if (json.is_discarded()) return Bad("is not valid JSON");
+  if (json.is_discarded()) return Bad(NotJson(text));
   if (!twice.has_value()) return json;
   return Bad("\"", absl::CHexEscape(*twice),
              "\" is given twice in one object; keep one");

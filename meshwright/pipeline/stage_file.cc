@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "meshwright/annotations/name_pattern.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/json_fault.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/pipeline/stage_backward.h"
 
@@ -60,7 +61,7 @@ bool IsNamed(const Instruction& instruction, const std::string& name) {
 
 absl::StatusOr<std::vector<StageEntry>> ParseStageFile(absl::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return absl::InvalidArgumentError("is not JSON");
+  if (json.is_discarded()) return absl::InvalidArgumentError(NotJson(text));
   if (!json.is_object() || !json.contains("stages") ||
       !json["stages"].is_array() || json["stages"].empty()) {
     return absl::InvalidArgumentError("has no list \"stages\"");

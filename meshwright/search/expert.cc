@@ -35,8 +35,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
 bool CanSplit(const Sharding& sharding, int64_t devices) {
   if (devices == 1) return false;
   return std::any_of(
-      sharding.dims.begin(), sharding.dims.end(),
-      [&](const DimSharding& dim) {
+      sharding.dims.begin(), sharding.dims.end(), [&](const DimSharding& dim) {
         return GlobalSize(dim) > 0 && GlobalSize(dim) % devices == 0;
       });
 }
