@@ -91,10 +91,10 @@ absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
 
 Serving::Serving(const ServingOptions& options)
     : expected_(options.workers),
-      coordinator_(std::make_unique<Coordinator>(Coordinator::Options{
-          .limits = options.limits,
-          .obituary = options.obituary,
-          .hosts = HostsOf(options.cluster)})) {}
+      coordinator_(std::make_unique<Coordinator>(
+          Coordinator::Options{.limits = options.limits,
+                               .obituary = options.obituary,
+                               .hosts = HostsOf(options.cluster)})) {}
 
 absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
     const ServingOptions& options) {

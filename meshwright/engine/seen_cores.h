@@ -2,8 +2,8 @@
 //
 // It divides a loop that is limited by memory (softmax, norms, an optimizer's
 // update) into as many parts as the square root of these cores, rounded up, but
-// no more than the client has threads; no option changes that. It counts them by
-// sched_getaffinity in the thread that compiles. This library defines that
+// no more than the client has threads; no option changes that. It counts them
+// by sched_getaffinity in the thread that compiles. This library defines that
 // function for the whole program, also for the plug-ins that it loads, and
 // within a SeenCores it has another answer. See docs/design/0002.
 //

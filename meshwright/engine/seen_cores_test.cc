@@ -56,7 +56,8 @@ int Parts(int64_t cores, int devices) {
       func.func @main(%x: tensor<1024x4096xf32>) -> tensor<1024x4096xf32> {
         %y = stablehlo.add %x, %x : tensor<1024x4096xf32>
         return %y : tensor<1024x4096xf32>
-      })"}, {});
+      })"},
+                                          {});
   EXPECT_TRUE(executable.ok()) << executable.status();
   if (!executable.ok()) return -1;
   const std::string text = (*executable)->OptimizedProgram()->code;

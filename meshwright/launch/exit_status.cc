@@ -18,8 +18,7 @@ std::string SignalName(int signal) {
   constexpr Named kNames[] = {
       {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},
       {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
-      {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
-      {SIGKILL, "SIGKILL, as the system does when memory is exhausted"},
+      {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},
       {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
       {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
       {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
@@ -38,7 +37,10 @@ ExitStatus ExitStatus::FromWait(int status) {
 
 std::string ExitStatus::ToString() const {
   if (signal != 0) {
-    return absl::StrCat("killed by signal ", signal, SignalName(signal));
+    return absl::StrCat(
+        "killed by signal ", signal, SignalName(signal),
+        signal == SIGKILL ? ", as the system does when memory is exhausted"
+                          : "");
   }
   return absl::StrCat("exit code ", code,
                       code > 128 ? SignalName(code - 128) : "");

@@ -79,7 +79,8 @@ class Coordinator {
   std::shared_ptr<const JobNumber> NextNumber(const RemoteSite* beside);
   int64_t PlaceOf(const proto::Hello& hello) const;
 
-  const std::vector<std::string> hosts_;  const std::shared_ptr<WorkerWatch> watch_;
+  const std::vector<std::string> hosts_;
+  const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
   Team workers_;
   int next_number_ = 0;  // For a worker without a rank.

@@ -25,10 +25,10 @@ absl::Status CheckPlugins(const Job& job, const Team& team) {
   const auto refuse = [&](const RemoteWorker& worker, absl::string_view what,
                           absl::string_view one, absl::string_view other,
                           absl::string_view needs) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        first.name(), " has ", what, " ", absl::CHexEscape(one), ", ",
-        worker.name(), " ", absl::CHexEscape(other),
-        "; a stage that several workers share needs one ", needs));
+    return absl::InvalidArgumentError(
+        absl::StrCat(first.name(), " has ", what, " ", absl::CHexEscape(one),
+                     ", ", worker.name(), " ", absl::CHexEscape(other),
+                     "; a stage that several workers share needs one ", needs));
   };
   for (const std::shared_ptr<RemoteWorker>& worker : team) {
     const proto::Hello& here = first.hello();

@@ -35,7 +35,7 @@ class ScriptedWorkerForTest {
     std::string host = "";  // "scripted-0" and so on.
     int pid = 0;
     std::string platform = "cpu";
-    std::string plugin = "cpu, PJRT 0.81";
+    std::string plugin = "";
   };
   // What it answers to a command; nullopt: nothing.
   using Answer = std::function<std::optional<absl::Status>(const Command&)>;

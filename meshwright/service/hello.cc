@@ -38,10 +38,9 @@ absl::Status CheckHello(const proto::Hello& hello) {
         "worker ", WorkerName(hello), " speaks protocol ", hello.protocol(),
         ", the coordinator ", kProtocol, "; install the same"));
   }
-  const size_t longest =
-      std::max({hello.host().size(), hello.platform().size(),
-                hello.device_kind().size(), hello.address().size(),
-                hello.plugin().size()});
+  const size_t longest = std::max(
+      {hello.host().size(), hello.platform().size(), hello.device_kind().size(),
+       hello.address().size(), hello.plugin().size()});
   if (longest > kMaxFieldBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("worker ", WorkerName(hello), " says hello with ", longest,
