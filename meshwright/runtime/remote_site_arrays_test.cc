@@ -172,7 +172,7 @@ TEST_F(RemoteSiteArraysTest, ItIsKeptUntilWorkersHaveReadIt) {
                    if (!command.has_set()) return absl::OkStatus();
                    if (command.set().index() == 1) return std::nullopt;
                    may_reply.WaitForNotification();
-                   return absl::OkStatus();
+                   return absl::AbortedError("the job was ended");
                  });
   const auto site = coordinator.Load(Source(4, 1));
   ASSERT_TRUE(site.ok()) << site.status();
@@ -186,6 +186,8 @@ TEST_F(RemoteSiteArraysTest, ItIsKeptUntilWorkersHaveReadIt) {
   EXPECT_FALSE(owner_.expired());
   may_reply.Notify();
   EXPECT_TRUE(IsReleased());
+  // That is no failure of the next job.
+  EXPECT_TRUE(coordinator.workers()[0]->TakeFailure().ok());
   // One that dies has read it, too.
   ASSERT_TRUE(set(1).ok());
   EXPECT_FALSE(owner_.expired());

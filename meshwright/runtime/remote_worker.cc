@@ -54,7 +54,12 @@ void RemoteWorker::Receive(proto::WorkerReport report) {
     case proto::WorkerReport::kReply: {
       proto::Reply& reply = *report.mutable_reply();
       const auto found = lent_.extract(reply.id());
-      if (!found.empty()) lent = std::move(found.mapped());
+      if (!found.empty()) {
+        lent = std::move(found.mapped());
+        // Who has aborted the job knows; the next one has nothing to do with
+        // it.
+        if (reply.code() == static_cast<int>(absl::StatusCode::kAborted)) break;
+      }
       if (reply.id() != 0 && found.empty()) {
         replies_[reply.id()] = std::move(reply);
         replied_.notify_all();
