@@ -13,7 +13,8 @@ MESH = {"data": 2, "model": 4}
 
 def island(jax, jnp):
     """A sum over devices, which device it is on, and the gradients of both."""
-    axes = jax.sharding.AbstractMesh(tuple(MESH.values()), tuple(MESH))
+    auto = (jax.sharding.AxisType.Auto,) * len(MESH)
+    axes = jax.sharding.AbstractMesh(tuple(MESH.values()), tuple(MESH), axis_types=auto)
     spec = jax.sharding.PartitionSpec
     split = (spec(), spec(None, "model"), spec("model", None))
 

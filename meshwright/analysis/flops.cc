@@ -10,6 +10,7 @@
 #include "meshwright/hlo/scaled_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/grouped_gemm.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/recorded_flops.h"
@@ -198,7 +199,8 @@ double OtherFlops(const Instruction& instruction) {
       if (attention.has_value()) return attention->Flops();
       return IsBlockScaledDot(instruction)
                  ? DotFlops(instruction, ScaledDotNumbersOf(instruction))
-                 : LibraryGemmFlops(instruction);
+                 : LibraryGemmFlops(instruction) +
+                       GroupedGemmFlops(instruction);
     }
     case Opcode::kRaggedDot:
       return RaggedDotFlops(instruction);
@@ -269,6 +271,7 @@ Work OwnWork(const Instruction& instruction) {
 bool IsContraction(const Instruction& instruction) {
   return IsContraction(instruction.opcode) || IsFusedAttention(instruction) ||
          IsBlockScaledDot(instruction) || IsLibraryGemm(instruction) ||
+         IsGroupedGemm(instruction) ||
          (RecordedFlops(instruction).value_or(0) > 0 &&
           !instruction.operands.empty());
 }

@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/analysis/flops.h"
 #include "meshwright/annotations/annotations.h"
 #include "meshwright/annotations/infer_mesh.h"
 #include "meshwright/api/plan_pins.h"
@@ -14,9 +16,59 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/microbatch/sort_in_blocks.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
+namespace {
+
+// The numbers of devices along some of the axes.
+std::set<int64_t> GroupSizes(const Mesh& mesh) {
+  std::set<int64_t> sizes = {1};
+  for (const MeshAxis& axis : mesh.axes()) {
+    const std::set<int64_t> others = sizes;
+    for (const int64_t size : others) sizes.insert(size * axis.size);
+  }
+  return sizes;
+}
+
+// At the prices by which Partition chooses.
+double PriceOf(const Partitioned& split) {
+  const Prices prices;
+  const Work work = ModuleWork(split.module).total();
+  double price =
+      work.flops * prices.per_flop + work.bytes * prices.per_local_byte;
+  for (const Collective& collective : split.collectives) {
+    price += collective.count *
+             (prices.collective.latency +
+              collective.wire_bytes * prices.collective.per_wire_byte);
+  }
+  return price;
+}
+
+// As Partition, but if it costs less that devices sort their own rows
+// (sort_in_blocks.h), they do.
+absl::StatusOr<Partitioned> PartitionSortingRows(const Module& module,
+                                                 const Mesh& mesh,
+                                                 const Annotations& pins) {
+  MW_ASSIGN_OR_RETURN(Partitioned best, Partition(module, mesh, pins));
+  int64_t best_blocks = 1;
+  for (const int64_t blocks : GroupSizes(mesh)) {
+    if (blocks == 1) continue;
+    const std::optional<Module> sorted = SortInBlocks(module, 1, blocks);
+    if (!sorted.has_value()) continue;
+    // A pin may be for what is sorted.
+    absl::StatusOr<Partitioned> split = Partition(*sorted, mesh, pins);
+    if (!split.ok() || PriceOf(*split) >= PriceOf(best)) continue;
+    best = *std::move(split);
+    best_blocks = blocks;
+  }
+  if (best_blocks > 1) best.notes.push_back(SortedRowsNote(best_blocks));
+  return best;
+}
+
+}  // namespace
+
 std::vector<FlagSpec> SplitFlags() {
   return {{"plan", "FILE", "a plan of meshwright plan"},
           {"sharding", "FILE",
@@ -67,7 +119,7 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
   }
   MW_ASSIGN_OR_RETURN(const Annotations own, ReadAnnotations(module, *mesh));
   Complete(pins, own);
-  return Partition(module, *mesh, std::move(pins));
+  return PartitionSortingRows(module, *mesh, pins);
 }
 
 absl::StatusOr<std::string> PlatformFor(const CommandLine& line) {

@@ -1,9 +1,11 @@
 #include "meshwright/expand/expand.h"
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/expand/expansions.h"
@@ -14,6 +16,24 @@
 
 namespace meshwright {
 namespace {
+
+constexpr char kRaggedDotVariable[] = "MESHWRIGHT_RAGGED_DOT";
+
+// Whether ragged-dot is XLA's on CUDA, as the user may ask.
+bool LeavesRaggedDot() {
+  const char* asked = std::getenv(kRaggedDotVariable);
+  return asked != nullptr && absl::string_view(asked) == "xla";
+}
+
+absl::Status CheckRaggedDotVariable() {
+  const char* asked = std::getenv(kRaggedDotVariable);
+  if (asked == nullptr || LeavesRaggedDot() ||
+      absl::string_view(asked) == "blocks") {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(kRaggedDotVariable, "=", asked,
+                                                 " is neither blocks nor xla"));
+}
 
 // The expansions of a computation's instructions.
 class Expansions {
@@ -26,7 +46,7 @@ class Expansions {
   // Null if the platform supports the instruction.
   Expansion Of(const Instruction& instruction) const {
     if (instruction.opcode == Opcode::kRaggedDot &&
-        (platform_ == "cpu" || platform_ == "cuda")) {
+        (platform_ == "cpu" || (platform_ == "cuda" && !LeavesRaggedDot()))) {
       return ExpandRaggedDot;
     }
     if (IsFusedAttention(instruction) && platform_ != "cuda") {
@@ -123,6 +143,7 @@ absl::Status ExpandComputation(absl::string_view platform,
 }  // namespace
 
 absl::Status ExpandFor(absl::string_view platform, Module& module) {
+  MW_RETURN_IF_ERROR(CheckRaggedDotVariable());
   if (!LacksAny(platform, module)) return absl::OkStatus();
   LocalProgram program(module.name(), Mesh::Create({}).value());
   program.module = std::move(module);
@@ -145,6 +166,7 @@ absl::Status ExpandFor(absl::string_view platform, Module& module) {
 
 absl::StatusOr<std::string> WriteModuleFor(absl::string_view platform,
                                            const Module& module) {
+  MW_RETURN_IF_ERROR(CheckRaggedDotVariable());
   MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
   if (!LacksAny(platform, module)) return code;
   MW_ASSIGN_OR_RETURN(Module expanded, ReadModule(code));

@@ -2,7 +2,8 @@
 // of others, so that a step written for one platform can run and be checked on
 // another.
 //
-//   ragged-dot              cpu, cuda: by blocks of rows of one group
+//   ragged-dot              cpu, cuda: by blocks of rows of one group; with
+//                           MESHWRIGHT_RAGGED_DOT=xla as it is on cuda
 //   cuDNN's attention       all but cuda
 //   scatter-add of 16 bits  cuda: adds in f32, and rounds once
 //   scatter-add to few rows cuda: a sum for each row

@@ -161,9 +161,8 @@ class InBlocks {
       of_batch.push_back(RightDimension(one));
     }
     int64_t next = 1 + std::ssize(other_batch_);
-    product =
-        OrNan(product, left, lhs.PlacesOf(other_batch_, 2),
-              lhs.PlacesOf(numbers_.dot.lhs_contracting, 2), next);
+    product = OrNan(product, left, lhs.PlacesOf(other_batch_, 2),
+                    lhs.PlacesOf(numbers_.dot.lhs_contracting, 2), next);
     product = OrNan(product, right, rhs.PlacesOf(of_batch, 2),
                     rhs.PlacesOf(numbers_.dot.rhs_contracting, 2), next);
     product = builder_.Convert(type, product);
@@ -219,8 +218,8 @@ class InBlocks {
   Instruction* Finite(Instruction* value) {
     const ElementType type = value->shape.element_type;
     if (!IsFloating(type)) return nullptr;
-    Instruction* wide = builder_.Convert(
-        BitWidth(type) < 32 ? ElementType::kF32 : type, value);
+    Instruction* wide =
+        builder_.Convert(BitWidth(type) < 32 ? ElementType::kF32 : type, value);
     Instruction* infinity = builder_.Constant(
         wide->shape.element_type, std::numeric_limits<double>::infinity());
     return builder_.Compare(
@@ -247,21 +246,20 @@ class InBlocks {
     for (int64_t i = 0; i < rows->shape.rank(); ++i) {
       if (Has(contracting, i)) continue;
       const auto found = std::ranges::find(batch, i);
-      mapping.push_back(i == 0               ? 0
+      mapping.push_back(i == 0                 ? 0
                         : found == batch.end() ? next++
                                                : 1 + (found - batch.begin()));
     }
     Instruction* finite = Finite(rows);
     if (finite == nullptr) return sums;
-    Instruction* found = SumByGroup(builder_.Reduce(
-        Reduction::kMax,
-        builder_.Convert(ElementType::kF32,
-                         builder_.Unary(Opcode::kNot, finite)),
-        contracting));
+    Instruction* found = SumByGroup(
+        builder_.Reduce(Reduction::kMax,
+                        builder_.Convert(ElementType::kF32,
+                                         builder_.Unary(Opcode::kNot, finite)),
+                        contracting));
     Instruction* zero = builder_.Constant(ElementType::kF32, 0);
-    Instruction* nan =
-        builder_.Constant(sums->shape.element_type,
-                          std::numeric_limits<double>::quiet_NaN());
+    Instruction* nan = builder_.Constant(
+        sums->shape.element_type, std::numeric_limits<double>::quiet_NaN());
     const Dimensions& sizes = sums->shape.dimensions;
     return builder_.Select(
         builder_.BroadcastInDim(

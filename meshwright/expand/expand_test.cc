@@ -1,5 +1,6 @@
 #include "meshwright/expand/expand.h"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,31 @@ TEST(ExpandTest, GpusAddHalvesInSingles) {
     EXPECT_THAT(text, HasSubstr("= f32[64,8]{1,0} convert(rows)"));
     EXPECT_THAT(text, HasSubstr("= " + type + "[512,8]{1,0} convert("));
   }
+}
+
+// Of cuDNN, if the user says so.
+TEST(ExpandTest, RaggedDotMayBeLeftToXla) {
+  const auto expanded = [](absl::string_view platform) {
+    absl::StatusOr<Module> module = ReadModuleText(R"(HloModule rows
+ENTRY main {
+  rows = bf16[64,8]{1,0} parameter(0)
+  matrices = bf16[4,8,16]{2,1,0} parameter(1)
+  sizes = s32[4]{0} parameter(2)
+  ROOT y = bf16[64,16]{1,0} ragged-dot(rows, matrices, sizes), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}
+}
+)");
+    EXPECT_TRUE(module.ok()) << module.status();
+    const absl::Status status = ExpandFor(platform, *module);
+    return status.ok() ? ToString(*module) : std::string(status.message());
+  };
+  EXPECT_THAT(expanded("cuda"), Not(HasSubstr("ragged-dot(")));
+  setenv("MESHWRIGHT_RAGGED_DOT", "xla", 1);
+  EXPECT_THAT(expanded("cuda"), HasSubstr("ragged-dot("));
+  EXPECT_THAT(expanded("cpu"), Not(HasSubstr("ragged-dot(")));
+  setenv("MESHWRIGHT_RAGGED_DOT", "cudnn", 1);
+  EXPECT_THAT(expanded("cuda"),
+              HasSubstr("MESHWRIGHT_RAGGED_DOT=cudnn is neither blocks"));
+  unsetenv("MESHWRIGHT_RAGGED_DOT");
 }
 
 TEST(ExpandTest, OtherScattersStay) {

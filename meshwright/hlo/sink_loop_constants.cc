@@ -15,7 +15,18 @@ namespace {
 
 constexpr int kDeepest = 8;
 
-bool IsConstant(const Instruction& value, int depth = kDeepest) {
+// The value itself, of a tuple that an inlined call returned.
+const Instruction& Untupled(const Instruction& value) {
+  const Instruction* at = &value;
+  while (at->opcode == Opcode::kGetTupleElement &&
+         at->operands[0]->opcode == Opcode::kTuple) {
+    at = at->operands[0]->operands[at->attributes->tuple_index];
+  }
+  return *at;
+}
+
+bool IsConstant(const Instruction& element, int depth = kDeepest) {
+  const Instruction& value = Untupled(element);
   switch (value.opcode) {
     case Opcode::kConstant:
       return ElementCount(value.shape) == 1;
@@ -66,7 +77,8 @@ class Sinker {
   }
 
  private:
-  Instruction* CopyOf(const Instruction& value) {
+  Instruction* CopyOf(const Instruction& element) {
+    const Instruction& value = Untupled(element);
     Instruction*& copy = copies_[&value];
     if (copy != nullptr) return copy;
     std::vector<Instruction*> operands;

@@ -31,7 +31,9 @@ ENTRY main {
   i = s32[4]{0} iota(), iota_dimension=0
   two = s32[] constant(2)
   twos = s32[4]{0} broadcast(two), dimensions={}
-  even = s32[4]{0} multiply(i, twos)
+  returned = (s32[4]{0}, s32[4]{0}) tuple(a, twos)
+  inlined = s32[4]{0} get-tuple-element(returned), index=1
+  even = s32[4]{0} multiply(i, inlined)
   start = (s32[4]{0}, s32[4]{0}, s32[4]{0}) tuple(even, a, a)
   ROOT loop = (s32[4]{0}, s32[4]{0}, s32[4]{0}) while(start), condition=condition, body=body
 }
@@ -51,6 +53,8 @@ TEST(SinkLoopConstantsTest, ComputesThemInTheBody) {
     const Instruction& z = *root.operands[1]->operands[0];
     ASSERT_EQ(z.operands[1]->opcode, Opcode::kMultiply);
     EXPECT_EQ(z.operands[1]->operands[0]->opcode, Opcode::kIota);
+    // Of the tuple only the element.
+    EXPECT_EQ(z.operands[1]->operands[1]->opcode, Opcode::kBroadcast);
     EXPECT_EQ(z.operands[0]->opcode, Opcode::kGetTupleElement);
   }
 }

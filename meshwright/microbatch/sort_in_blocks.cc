@@ -389,4 +389,11 @@ std::optional<Module> SortInBlocks(const Module& module, int64_t count,
   return copy;
 }
 
+std::string SortedRowsNote(int64_t blocks) {
+  return absl::StrCat(
+      "rows are sorted in ", blocks,
+      " blocks, so that devices can sort their own: nothing in the step "
+      "depends on their order in the batch");
+}
+
 }  // namespace meshwright

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "meshwright/hlo/module.h"
 
@@ -25,6 +26,9 @@ namespace meshwright {
 // floating-point sums. Requires: passed Verify.
 std::optional<Module> SortInBlocks(const Module& module, int64_t count,
                                    int64_t times = 1);
+
+// What a user is told of devices that sort their own rows so.
+std::string SortedRowsNote(int64_t blocks);
 
 }  // namespace meshwright
 

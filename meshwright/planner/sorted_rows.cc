@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/graph/flat_graph.h"
 #include "meshwright/microbatch/sort_in_blocks.h"
@@ -69,10 +68,7 @@ absl::StatusOr<PlanChoice> FindPlanSortingInBlocks(const Module& module,
     }
   }
   if (choice.plan.row_blocks > 1) {
-    choice.plan.notes.push_back(absl::StrCat(
-        "rows are sorted in ", choice.plan.row_blocks,
-        " blocks, so that devices can sort their own: nothing in the step "
-        "depends on their order in the batch"));
+    choice.plan.notes.push_back(SortedRowsNote(choice.plan.row_blocks));
   }
   return choice;
 }

@@ -57,10 +57,17 @@ constexpr std::array kCallRules = std::to_array<CallRule>({
 
     // Transformer Engine's norms, with the tensors of all versions from 2.3 on:
     // amax is an operand since 2.9. `i` and `j` are inverse scales, one for the
-    // tensor or none: what is scaled by block has no rule.
+    // tensor or none. Those of blocks (MXFP8: 32 elements of a row, or of a
+    // column) are padded where sizes are no multiples of 128, which has no
+    // rule; parts are such multiples, of `p` rows and `q` columns.
     {"te_norm_forward_ffi",
      "... n, s[, a|], n, h -> ... n, c, i, j, a, [...|u], ..., w "
      "{reduction max: ...; need_replication: n s a h; c=1; [i=0|i=1]}"},
+    {"te_norm_forward_ffi",
+     "... (t p) n, s[, a|], n, h -> ... (t p) n, [... (t p) n|c], "
+     "... (t p) e, [... (t f) n|j], a, [... (t p)|u], ... (t p), w "
+     "{p=128; reduction max: ... t; need_replication: p e n s a h}"
+     "[ {f=4; need_replication: f}|]"},
     {"te_norm_backward_ffi",
      "... n, ... n, ..., ..., n -> ... n, n, n, w "
      "{reduction: ...; need_replication: n}"},
@@ -88,6 +95,17 @@ constexpr std::array kCallRules = std::to_array<CallRule>({
     {"te_act_lu_ffi",
      "... l n, s[, a|] -> ... n, [n ...|c], i, j, a "
      "{reduction max: ... n; need_replication: l s a; [i=0|i=1]}"},
+    {"te_act_lu_ffi",
+     "... (t p) l (n q), s[, a|] -> [... (t p) (n q)|c], "
+     "[... (t p) (n q)|d], ... (t p) (n e), [... (t f) (n q)|j], a "
+     "{p=128; q=128; e=4; reduction max: ... t n; "
+     "need_replication: p q e l s a}[ {f=4; need_replication: f}|]"},
+    {"te_dact_dbias_quantize_ffi",
+     "... (t p) (n q), ... (t p) l (n q), s[, a|] -> [... (t p) l (n q)|c], "
+     "[... (t p) l (n q)|d], ... (t p) l (n e), [... (t f) l (n q)|j], a, o, w "
+     "{p=128; q=128; e=4; reduction max: ... t n; "
+     "need_replication: p q e l s a}[ {f=4; need_replication: f}|]",
+     "is_dbias = false"},
     {"te_dact_dbias_quantize_ffi",
      "... n, ... l n, s[, a|] -> ... l n, [l n ...|c], i, j, a, o, w "
      "{reduction max: ... n; need_replication: l s a; [i=0|i=1]}",
@@ -103,7 +121,28 @@ constexpr std::array kCallRules = std::to_array<CallRule>({
      "... n, ... l n, s[, a|] -> ... l n, [l n ...|c], i, j, a, l n, w[ z|] "
      "{reduction max: n; need_replication: ... l s a; i=1}"},
 
-    // Its casts to 8 bits.
+    // Its casts to 8 bits, and to 4, whose columns are transposed (NVFP4;
+    // random
+    // rounding would be the same in all parts).
+    {"te_dbias_quantize_ffi",
+     "... (t p) (n q), s[, a, r, y, z k|, a|] -> [... (t p) (n q)|c], "
+     "[... (t p) (n q)|d], ... (t p) (n e), [... (t f) (n q)|j], a, o, w "
+     "{p=128; q=128; e=4; reduction max: ... t n; need_replication: p q e s a}"
+     "[ {f=4; need_replication: f}|][ {need_replication: r y z k}|]",
+     "is_dbias = false; flatten_axis = -1; scaling_mode = 2"},
+    {"te_dbias_quantize_ffi",
+     "... (t p) l (n q), s[, a, r, y, z k|, a|] -> [... (t p) l (n q)|c], "
+     "[... (t p) l (n q)|d], ... (t p) l (n e), [... (t f) l (n q)|j], a, o, w "
+     "{p=128; q=128; e=4; reduction max: ... t l n; "
+     "need_replication: p q e s a}"
+     "[ {f=4; need_replication: f}|][ {need_replication: r y z k}|]",
+     "is_dbias = false; flatten_axis = -2; scaling_mode = 2"},
+    {"te_dbias_quantize_ffi",
+     "... (t p) (n q), s, a, r, y, z k -> [... (t p) (n q)|c], "
+     "[(n q) ... (t p)|d], ... (t p) (n e), [(n q) ... (t f)|j], a, o, w "
+     "{p=128; q=128; e=8; reduction max: ... t n; "
+     "need_replication: p q e s a r y z k}[ {f=8; need_replication: f}|]",
+     "is_dbias = false; flatten_axis = -1; stochastic_rounding = false"},
     {"te_dbias_quantize_ffi",
      "... n, s[, a, r, p, t y|, a|] -> ... n, c, i, j, a, o, w "
      "{reduction max: ... n; need_replication: s a; c=1; i=1}"
@@ -124,6 +163,19 @@ constexpr std::array kCallRules = std::to_array<CallRule>({
      "a, n, w[ z|] {reduction max: n; need_replication: ... s a; i=1}"
      "[ {need_replication: r p t y}|]",
      "flatten_axis = -1"},
+
+    // The largest values before and after a transform of blocks of 16.
+    {"te_rht_amax_ffi",
+     "... (t p) (n q) -> a, b {p=64; q=128; reduction max: ... t n; "
+     "need_replication: p q; a=1; b=1}"},
+
+    // Its routing to experts, with a map of bytes or of bits.
+    {"te_fused_topk_with_score_function_forward_ffi",
+     "t e, b -> t e, t [e|m], t e {need_replication: e b}"},
+    {"te_fused_topk_with_score_function_backward_ffi",
+     "t [e|m], t e, t e -> t e {need_replication: e}[ {need_replication: m}|]"},
+    {"te_topk_ffi",
+     "t e, t -> t k, t k, w {reduction: t; need_replication: e}"},
 
     // Its softmax of attention scores.
     {"te_scaled_softmax_forward_ffi", "... s -> ... s {need_replication: s}"},

@@ -13,6 +13,7 @@
 #include "meshwright/rules/call_table.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/grouped_gemm.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/open_island.h"
@@ -32,6 +33,7 @@ enum class Target {
   kAttention,      // cuDNN's, in its variants.
   kScaledDot,      // As the opcode.
   kGemm,           // Transformer Engine's.
+  kGroupedGemm,    // The same of groups of rows.
 };
 
 struct TargetEntry {
@@ -79,6 +81,7 @@ Target TargetOf(const Instruction& instruction) {
   }
   if (IsBlockScaledDot(instruction)) return Target::kScaledDot;
   if (IsLibraryGemm(instruction)) return Target::kGemm;
+  if (IsGroupedGemm(instruction)) return Target::kGroupedGemm;
   return IsFusedAttention(instruction) ? Target::kAttention : Target::kUnknown;
 }
 
@@ -226,6 +229,9 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
     case Target::kGemm:
       rule = LibraryGemmFactors(instruction);
       break;
+    case Target::kGroupedGemm:
+      rule = GroupedGemmFactors(instruction);
+      break;
   }
   return rule;
 }
@@ -242,6 +248,8 @@ LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder) {
       return op.operands;
     case Target::kTopK:
       return LowerTopK(op, builder);
+    case Target::kGroupedGemm:
+      return LowerGroupedGemm(op, builder);
     default:
       break;
   }
@@ -254,9 +262,11 @@ LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder) {
     break;  // The first is what counts.
   }
   ScaleRecordedFlops(op, builder.mesh(), local);
-  const LocalOp local_op{local, op.rule, op.strategy, op.operands};
+  const LocalValues operands =
+      target == Target::kGemm ? LocalGemmOperands(op, builder) : op.operands;
+  const LocalOp local_op{local, op.rule, op.strategy, operands};
   if (IsKernel(local)) return LowerKernel(local_op, builder);
-  return LowerWith(local_op, LocalAttributes(op), op.operands, builder);
+  return LowerWith(local_op, LocalAttributes(local_op), operands, builder);
 }
 
 }  // namespace meshwright

@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/rules/families.h"
+#include "meshwright/rules/local_index.h"
 
 namespace meshwright {
 namespace {
@@ -42,11 +44,22 @@ bool GemmFlag(const Instruction& instruction, absl::string_view name) {
                            absl::StrCat(name, " = true"));
 }
 
+// Rows and columns in whose multiples blocks of scales are laid out.
+constexpr int64_t kUnit = 128;
+
 // The dimensions of one side.
 struct GemmSide {
   std::vector<int64_t> sizes;
   int64_t boundary = 0;
   bool contracts_first = false;  // What is before the boundary.
+
+  // The last dimension that is contracted, or that is not.
+  int64_t Last(bool contracted) const {
+    return contracted == contracts_first ? boundary - 1 : std::ssize(sizes) - 1;
+  }
+  bool IsLast(int64_t dimension) const {
+    return dimension == boundary - 1 || dimension == std::ssize(sizes) - 1;
+  }
 
   bool IsContracted(int64_t dimension) const {
     return (dimension < boundary) == contracts_first;
@@ -88,9 +101,40 @@ TensorFactors WholeTensor(const Shape& shape, Rule& rule) {
 std::vector<int64_t> SizesOf(const TensorFactors& tensor, const Rule& rule) {
   std::vector<int64_t> sizes;
   for (const DimFactors& dim : tensor) {
-    sizes.push_back(rule.factors[dim[0]].size);
+    int64_t size = 1;
+    for (const int32_t factor : dim) size *= rule.factors[factor].size;
+    sizes.push_back(size);
   }
   return sizes;
+}
+
+// What scales are for. Blocks are of elements that follow each other along the
+// contracted dimensions.
+enum class Scales {
+  kTensor,    // One, or none.
+  kByBlock,   // The dimensions of the side, the last contracted one in blocks.
+  kSwizzled,  // The same, in the order that cuBLAS reads: [rows / 128,
+              // blocks / 4, 32, 4, 4], rows being what is not contracted.
+  kUnknown,
+};
+
+constexpr int64_t kMxFp8 = 2;  // A scaling_mode.
+
+Scales ScalesOf(const Instruction& instruction, const GemmSide& side,
+                int32_t operand) {
+  const Shape& shape = instruction.operand_shape(operand);
+  if (ElementCount(shape) <= 1) return Scales::kTensor;
+  const int64_t last = side.Last(/*contracted=*/true);
+  const bool is_mxfp8 = GemmNumber(instruction, "scaling_mode") == kMxFp8;
+  const int64_t block = is_mxfp8 ? 32 : 16;
+  std::vector<int64_t> sizes = side.sizes;
+  // Others are padded.
+  if (sizes[last] % kUnit != 0 || sizes[side.Last(false)] % kUnit != 0) {
+    return Scales::kUnknown;
+  }
+  sizes[last] /= block;
+  if (shape.dimensions != sizes) return Scales::kUnknown;
+  return is_mxfp8 ? Scales::kSwizzled : Scales::kByBlock;
 }
 
 // The factors of both sides and of the output, and where they are contracted.
@@ -101,7 +145,7 @@ struct GemmFactors {
 };
 
 GemmFactors AddGemmFactors(const GemmSide& lhs, const GemmSide& rhs,
-                           Rule& rule) {
+                           bool in_units, Rule& rule) {
   GemmFactors factors;
   const bool both = lhs.Contracted() == rhs.Contracted();
   const FactorKind kind = both ? FactorKind::kReduced : FactorKind::kWhole;
@@ -109,20 +153,68 @@ GemmFactors AddGemmFactors(const GemmSide& lhs, const GemmSide& rhs,
     const GemmSide& of = side == 0 ? lhs : rhs;
     size_t next = 0;
     for (int64_t i = 0; i < std::ssize(of.sizes); ++i) {
-      int32_t factor = 0;
+      const int64_t unit = in_units && of.IsLast(i) ? kUnit : 1;
+      const int64_t size = of.sizes[i] / unit;
+      DimFactors dim;
       if (!of.IsContracted(i)) {
-        factor = rule.AddFactor(of.sizes[i]);
-        factors.free[side].push_back({factor});
+        dim = {rule.AddFactor(size)};
       } else if (side == 1 && both) {
-        factor = factors.contracted[next++];
+        dim = {factors.contracted[next++]};
       } else {
-        factor = rule.AddFactor(of.sizes[i], kind);
-        factors.contracted.push_back(factor);
+        dim = {rule.AddFactor(size, kind)};
+        factors.contracted.push_back(dim[0]);
       }
-      factors.sides[side].push_back({factor});
+      if (unit > 1) dim.push_back(rule.AddFactor(unit, FactorKind::kWhole));
+      if (!of.IsContracted(i)) factors.free[side].push_back(dim);
+      factors.sides[side].push_back(std::move(dim));
     }
   }
   return factors;
+}
+
+// This device's part of all scales, which each device has.
+Instruction* LocalScales(const LocalOp& op, const GemmSide& side,
+                         int32_t operand, Scales scales,
+                         LocalBuilder& builder) {
+  const TensorFactors& tensor = op.rule.operands[operand];
+  Instruction* value = op.operands[operand + 1];
+  const int64_t last = side.Last(/*contracted=*/true);
+  const int64_t blocks = value->shape.dimensions[last];
+  const int64_t block = side.sizes[last] / blocks;
+  // The dimensions in their order in memory, what a unit has apart.
+  std::vector<int64_t> sizes;
+  std::vector<int32_t> factors;  // Or -1.
+  const auto add = [&](int64_t i) {
+    factors.push_back(tensor[i][0]);
+    sizes.push_back(op.rule.factors[tensor[i][0]].size);
+  };
+  const auto add_unit = [&](int64_t size) {
+    factors.push_back(-1);
+    sizes.push_back(size);
+  };
+  if (scales == Scales::kSwizzled) {
+    for (const bool contracted : {false, true}) {
+      for (int64_t i = 0; i < std::ssize(side.sizes); ++i) {
+        if (side.IsContracted(i) == contracted) add(i);
+      }
+    }
+    add_unit(kUnit * kUnit / block);
+  } else {
+    for (int64_t i = 0; i < std::ssize(side.sizes); ++i) {
+      add(i);
+      if (side.IsLast(i)) add_unit(i == last ? kUnit / block : kUnit);
+    }
+  }
+  value = builder.Reshape(value, sizes);
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i] < 0 || !op.IsSplit(factors[i])) continue;
+    value = builder.DynamicSlice(
+        value, static_cast<int64_t>(i), BlockStart(op, factors[i], builder),
+        LocalFactorSize(op.rule, op.strategy, factors[i], builder.mesh()));
+  }
+  std::vector<int64_t> local = op.operands[operand]->shape.dimensions;
+  local[last] /= block;
+  return builder.Reshape(value, std::move(local));
 }
 
 }  // namespace
@@ -155,16 +247,18 @@ std::optional<Rule> LibraryGemmFactors(const Instruction& instruction) {
   }
   const std::optional<GemmSide> lhs = ReadSide(instruction, kLhs);
   const std::optional<GemmSide> rhs = ReadSide(instruction, kRhs);
-  if (!lhs.has_value() || !rhs.has_value() ||
-      ElementCount(instruction.operand_shape(kLhsScale)) > 1 ||
-      ElementCount(instruction.operand_shape(kRhsScale)) > 1) {
+  if (!lhs.has_value() || !rhs.has_value()) return std::nullopt;
+  const Scales scales = ScalesOf(instruction, *lhs, kLhsScale);
+  if (scales == Scales::kUnknown ||
+      scales != ScalesOf(instruction, *rhs, kRhsScale)) {
     return std::nullopt;
   }
   const bool has_gradient =
       results.size() > 2 && ElementCount(*results[kBiasGradient]) > 0;
   if (has_gradient) return std::nullopt;
   Rule rule;
-  const GemmFactors factors = AddGemmFactors(*lhs, *rhs, rule);
+  const GemmFactors factors =
+      AddGemmFactors(*lhs, *rhs, scales != Scales::kTensor, rule);
   TensorFactors output = factors.free[0];
   output.insert(output.end(), factors.free[1].begin(), factors.free[1].end());
   const std::vector<int64_t> output_sizes = SizesOf(output, rule);
@@ -198,6 +292,17 @@ std::optional<Rule> LibraryGemmFactors(const Instruction& instruction) {
     if (!is_plain) rule.factors[factor].kind = FactorKind::kWhole;
   }
   return rule;
+}
+
+LocalValues LocalGemmOperands(const LocalOp& op, LocalBuilder& builder) {
+  LocalValues operands = op.operands;
+  for (const int32_t side : {kLhs, kRhs}) {
+    const std::optional<GemmSide> read = ReadSide(op.instruction, side);
+    const Scales scales = ScalesOf(op.instruction, *read, side + 1);
+    if (scales == Scales::kTensor) continue;
+    operands[side + 1] = LocalScales(op, *read, side, scales, builder);
+  }
+  return operands;
 }
 
 }  // namespace meshwright

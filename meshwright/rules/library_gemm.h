@@ -10,7 +10,10 @@
 #define MESHWRIGHT_RULES_LIBRARY_GEMM_H_
 
 #include <optional>
+#include <vector>
 
+#include "meshwright/program/local_builder.h"
+#include "meshwright/rules/lowering.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {
@@ -21,9 +24,15 @@ bool IsLibraryGemm(const Instruction& instruction);
 double LibraryGemmFlops(const Instruction& instruction);
 
 // The rule of a dot; but contracted dimensions must not be split if something
-// is added to the sum or applied to it. nullopt for block scales, for bias
-// gradients, and if the call itself communicates.
+// is added to the sum or applied to it. Scales by block (MXFP8, NVFP4) are
+// whole, and the dimensions that they lie in are split in multiples of 128.
+// nullopt for scales that are padded, for bias gradients, and if the call
+// itself communicates.
 std::optional<Rule> LibraryGemmFactors(const Instruction& instruction);
+
+// The operands of a device, with its part of scales by block.
+std::vector<Instruction*> LocalGemmOperands(const LocalOp& op,
+                                            LocalBuilder& builder);
 
 }  // namespace meshwright
 

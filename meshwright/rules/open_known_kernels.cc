@@ -7,6 +7,7 @@
 #include "meshwright/rules/call_table.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/grouped_gemm.h"
 #include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/rule_text.h"
 
@@ -27,7 +28,8 @@ void AddCustomCalls(const Computation& computation,
 
 bool IsOfLibrary(const Instruction* call) {
   return RecordedRule(*call) != nullptr || IsFusedAttention(*call) ||
-         IsLibraryGemm(*call) || TableRule(*call).has_value();
+         IsLibraryGemm(*call) || IsGroupedGemm(*call) ||
+         TableRule(*call).has_value();
 }
 
 bool IsKnown(const Instruction& kernel) {

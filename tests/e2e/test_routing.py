@@ -59,6 +59,20 @@ def test_devices_sort_their_own_rows(cli, routed, tmp_path, style):
     assert cli.json("check", module, "--plan", plan, "--steps", "1")["ok"]
 
 
+def test_so_they_do_where_shardings_are_given(cli, routed, tmp_path):
+    module, file = routed("scatter"), tmp_path / "rows.json"
+    file.write_text('{"mesh": {"data": 4}, "parameters": {"batch": "[data, -, -]"}}')
+    report = cli.json("partition", module, "--sharding", file)
+    assert any("sorted in 4 blocks" in note for note in report["notes"])
+    assert {one["kind"] for one in report["collectives"]} <= {
+        "all-reduce",
+        "all-gather",
+    }
+    assert cli.json("check", module, "--sharding", file, "--steps", "1")["ok"]
+    report = cli.json("partition", routed("capacity"), "--sharding", file)
+    assert not report["notes"]
+
+
 def test_places_among_all_rows_are_those_of_the_batch(cli, routed):
     flags = ("--cluster", "cpu:4", "--assumed", "--strategy", "dp")
     report = cli.json("plan", routed("capacity"), *flags)

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/rules/grouped_gemm.h"
 #include "meshwright/rules/library_gemm.h"
 #include "tests/rules/lowered.h"
 #include "tests/rules/rule_oracle.h"
@@ -76,14 +77,85 @@ TEST(EngineKernels, NormsOfOtherVersions) {
       "te_norm_forward_ffi", {"bf16[4,8]", "f32[1]", "bf16[8]", "bf16[8]"},
       "(bf16[4,8], bf16[1], f32[0], f32[1], f32[1], f32[4], f32[4], u8[64])"));
   EXPECT_EQ(rows.results[5], rows.results[6]);
-  // Scales by block.
-  EXPECT_TRUE(EngineRule(EngineCall("te_norm_forward_ffi",
-                                    {"bf16[128,128]", "f32[1]", "f32[1]",
-                                     "bf16[128]", "bf16[128]"},
-                                    "(f8e4m3fn[128,128], f8e4m3fn[128,128], "
-                                    "u8[128,4], u8[4,128], f32[1], f32[128], "
-                                    "f32[128], u8[64])"))
-                  .is_fallback);
+}
+
+// Scales by block: parts are multiples of 128 rows and columns.
+TEST(EngineKernels, ScalesByBlock) {
+  struct Call {
+    std::string target;
+    std::vector<std::string> operands;
+    std::string result;
+    std::string attributes = "";
+    int32_t columns = 2;  // Factors of the last dimension.
+  };
+  const std::vector<std::string> cast = {
+      "bf16[8,256,384]", "f32[1]", "f32[1]", "u32[4]", "f32[1]", "bf16[1,1]"};
+  const std::string plain = "is_dbias = false, stochastic_rounding = false, ";
+  for (const Call& call : std::vector<Call>{
+           {"te_norm_forward_ffi",
+            {"bf16[8,256,384]", "f32[1]", "f32[1]", "bf16[384]", "bf16[384]"},
+            "(f8e4m3fn[8,256,384], f8e4m3fn[8,256,384], u8[8,256,12], "
+            "u8[8,8,384], f32[1], f32[8,256], f32[8,256], u8[64])",
+            "",
+            1},
+           {"te_act_lu_ffi",
+            {"bf16[8,256,2,384]", "f32[1]", "f32[1]"},
+            "(f8e4m3fn[8,256,384], f8e4m3fn[1], u8[8,256,12], u8[1], f32[1])"},
+           {"te_dact_dbias_quantize_ffi",
+            {"bf16[8,256,384]", "bf16[8,256,2,384]", "f32[1]", "f32[1]"},
+            "(f8e4m3fn[8,256,2,384], f8e4m3fn[8,256,2,384], u8[8,256,2,12], "
+            "u8[8,8,2,384], f32[1], bf16[1], f32[1])",
+            "is_dbias = false"},
+           {"te_dbias_quantize_ffi", cast,
+            "(f8e4m3fn[8,256,384], f8e4m3fn[8,256,384], u8[8,256,12], "
+            "u8[8,8,384], f32[1], bf16[1], f32[1])",
+            plain + "flatten_axis = -1 : i64, scaling_mode = 2 : i64"},
+           {"te_dbias_quantize_ffi", cast,
+            "(f8e4m3fn[1], f8e4m3fn[8,256,384], u8[8,256,12], u8[8,8,384], "
+            "f32[1], bf16[1], f32[1])",
+            plain + "flatten_axis = -1 : i64, scaling_mode = 2 : i64"},
+           {"te_dbias_quantize_ffi", cast,
+            "(f4e2m1fn[8,256,384], f4e2m1fn[384,8,256], u8[8,256,24], "
+            "u8[384,8,16], f32[1], bf16[1], f32[1])",
+            plain + "flatten_axis = -1 : i64, scaling_mode = 4 : i64"},
+           {"te_rht_amax_ffi", {"bf16[8,256,384]"}, "(f32[1], f32[1])"}}) {
+    const Rule rule = EngineRule(
+        EngineCall(call.target, call.operands, call.result, call.attributes));
+    ASSERT_FALSE(rule.is_fallback) << call.target << call.result;
+    EXPECT_NE(KindOf(rule, 0, 0), FactorKind::kWhole) << call.target;
+    EXPECT_EQ(rule.operands[0][1].size(), 2) << call.target;
+    EXPECT_EQ(std::ssize(rule.operands[0].back()), call.columns) << call.target;
+    EXPECT_EQ(rule.factors[rule.operands[0][1][1]].kind, FactorKind::kWhole);
+  }
+  // Padded ones.
+  EXPECT_TRUE(
+      EngineRule(EngineCall("te_dbias_quantize_ffi", {"bf16[96,384]", "f32[1]"},
+                            "(f8e4m3fn[96,384], f8e4m3fn[1], u8[128,12], "
+                            "u8[1], f32[1], bf16[1], f32[1])",
+                            "is_dbias = false, flatten_axis = -1 : i64, "
+                            "scaling_mode = 2 : i64"))
+          .is_fallback);
+}
+
+TEST(EngineKernels, Routing) {
+  const std::string topk = "te_fused_topk_with_score_function_";
+  for (const char* map : {"pred[64,16]", "u8[64,2]"}) {
+    const Rule forward = EngineRule(
+        EngineCall(topk + "forward_ffi", {"f32[64,16]", "f32[16]"},
+                   absl::StrCat("(f32[64,16], ", map, ", f32[64,16])")));
+    EXPECT_EQ(KindOf(forward, 0, 0), FactorKind::kKept) << map;
+    EXPECT_EQ(KindOf(forward, 0, 1), FactorKind::kWhole) << map;
+    const Rule backward =
+        EngineRule(EngineCall(topk + "backward_ffi",
+                              {map, "f32[64,16]", "f32[64,16]"}, "f32[64,16]"));
+    EXPECT_EQ(KindOf(backward, 0, 0), FactorKind::kKept) << map;
+  }
+  const Rule rows =
+      EngineRule(EngineCall("te_topk_ffi", {"f32[64,512]", "s32[64]"},
+                            "(f32[64,8], s32[64,8], u8[4096])"));
+  EXPECT_NE(KindOf(rows, 0, 0), FactorKind::kWhole);
+  EXPECT_EQ(rows.results[1][0], rows.operands[0][0]);
+  EXPECT_EQ(KindOf(rows, 0, 1), FactorKind::kWhole);
 }
 
 TEST(EngineKernels, NormGradient) {
@@ -211,14 +283,15 @@ struct Gemm {
   std::string lhs, rhs, bias, output;
   int64_t lhs_boundary = 1, rhs_boundary = 1;
   bool lhs_transposed = false, rhs_transposed = false;
+  std::string lhs_scale = "f32[0]", rhs_scale = "f32[0]";
 };
 
 OneOp EngineGemm(const Gemm& gemm) {
   const auto flag = [](bool value) { return value ? "true" : "false"; };
   return EngineCall(
       "te_gemm_ffi",
-      {gemm.lhs, "f32[0]", gemm.rhs, "f32[0]", gemm.bias, "f32[0]", "f32[1]",
-       "f32[1]"},
+      {gemm.lhs, gemm.lhs_scale, gemm.rhs, gemm.rhs_scale, gemm.bias, "f32[0]",
+       "f32[1]", "f32[1]"},
       absl::StrCat("(", gemm.output, ", f32[0], f32[0], u8[64])"),
       absl::StrCat(
           "collective_op = 0 : i64, lhs_axis_boundary = ", gemm.lhs_boundary,
@@ -226,7 +299,8 @@ OneOp EngineGemm(const Gemm& gemm) {
           " : i64, lhs_transposed = ", flag(gemm.lhs_transposed),
           ", rhs_axis_boundary = ", gemm.rhs_boundary,
           " : i64, rhs_first = ", static_cast<int>(!gemm.rhs_transposed),
-          " : i64, rhs_transposed = ", flag(gemm.rhs_transposed)),
+          " : i64, rhs_transposed = ", flag(gemm.rhs_transposed),
+          ", scaling_mode = 2 : i64"),
       {3});
 }
 
@@ -263,6 +337,105 @@ TEST(EngineKernels, Gemm) {
   EXPECT_EQ(KindOf(EngineRule(weights), 0, 0), FactorKind::kReduced);
   EXPECT_EQ(KindOf(EngineRule(weights), 0, 1), FactorKind::kReduced);
   EXPECT_EQ(CheckRule(weights), absl::OkStatus());
+}
+
+// MXFP8: a scale for 32 elements, in the order of cuBLAS. Forward, and the
+// gradient of weights, where rows are contracted.
+TEST(EngineKernels, GemmOfBlocks) {
+  for (Gemm gemm : {Gemm{.lhs = "f32[2,256,256]",
+                   .rhs = "f32[256,256]",
+                   .bias = "f32[0]",
+                   .output = "f32[2,256,256]",
+                   .lhs_boundary = 2,
+                   .lhs_scale = "f32[2,256,8]",
+                   .rhs_scale = "f32[8,256]"},
+                    Gemm{.lhs = "f32[2,256,128]",
+                    .rhs = "f32[2,256,256]",
+                    .bias = "f32[0]",
+                    .output = "f32[128,256]",
+                    .lhs_boundary = 2,
+                    .rhs_boundary = 2,
+                    .lhs_transposed = true,
+                    .lhs_scale = "f32[2,8,128]",
+                    .rhs_scale = "f32[2,8,256]"}}) {
+    OneOp op = EngineGemm(gemm);
+    op.draws = {{0, Integers(-2, 2)},
+                {1, PowerOfTwo},
+                {2, Integers(-2, 2)},
+                {3, PowerOfTwo}};
+    const Rule rule = EngineRule(op);
+    EXPECT_FALSE(rule.is_fallback);
+    EXPECT_EQ(rule.operands[0][1].size(), 2);
+    EXPECT_EQ(rule.operands[2].back().size(), 2);
+    EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {"a=2,b=2"}}),
+              absl::OkStatus());
+  }
+}
+
+struct GroupedGemm {
+  std::string lhs, rhs, output;
+  bool contracts_rows = false, rhs_transposed = false;
+  int64_t boundary = 2;  // Of the right operand.
+  std::string more = "";
+};
+
+OneOp EngineGroupedGemm(const GroupedGemm& gemm) {
+  const auto flag = [](bool value) { return value ? "true" : "false"; };
+  const std::string sizes = "s32[4]";
+  const std::string none = "s32[0]";
+  OneOp op = EngineCall(
+      "te_grouped_gemm_ffi",
+      {gemm.lhs, "f32[0]", gemm.rhs, "f32[0]", "f32[0]", sizes, none,
+       gemm.contracts_rows ? sizes : none, none,
+       gemm.contracts_rows ? none : sizes, none, none},
+      absl::StrCat("(", gemm.output, ", u8[64])"),
+      absl::StrCat(
+          "lhs_is_trans = ", flag(gemm.contracts_rows),
+          ", rhs_is_trans = ", flag(gemm.rhs_transposed),
+          ", scaling_mode = 0 : i64, lhs_axis_boundary = 1 : i64, "
+          "rhs_axis_boundary = ",
+          gemm.boundary, " : i64, lhs_left_size = 24 : i64, contracts_rows = ",
+          static_cast<int>(gemm.contracts_rows), " : i64, rhs_first = ",
+          static_cast<int>(!gemm.rhs_transposed), " : i64", gemm.more),
+      {1});
+  for (const int32_t operand : {0, 2}) op.draws[operand] = Integers(-2, 2);
+  const auto of_groups = [i = 0](Random&) mutable {
+    constexpr int kSizes[] = {7, 0, 11, 6};
+    return static_cast<double>(kSizes[i++ % 4]);
+  };
+  for (const int32_t operand : {5, 7, 9}) op.draws[operand] = of_groups;
+  return op;
+}
+
+TEST(EngineKernels, GroupedGemm) {
+  const OneOp forward = EngineGroupedGemm(
+      {.lhs = "f32[24,8]", .rhs = "f32[4,8,6]", .output = "f32[24,6]"});
+  EXPECT_EQ(KindOf(EngineRule(forward), 0, 0), FactorKind::kKept);
+  EXPECT_EQ(KindOf(EngineRule(forward), 0, 1), FactorKind::kReduced);
+  EXPECT_THAT(CollectivesOf(forward, 0, 0, 4), IsEmpty());
+  EXPECT_EQ(GroupedGemmFlops(*Build(forward).instruction), 2 * 24 * 8 * 6);
+  EXPECT_EQ(CheckRule(forward), absl::OkStatus());
+  const OneOp transposed = EngineGroupedGemm({.lhs = "f32[24,8]",
+                                              .rhs = "f32[4,6,8]",
+                                              .output = "f32[24,6]",
+                                              .rhs_transposed = true});
+  EXPECT_EQ(CheckRule(transposed), absl::OkStatus());
+  const OneOp gradient = EngineGroupedGemm({.lhs = "f32[24,8]",
+                                            .rhs = "f32[24,6]",
+                                            .output = "f32[4,8,6]",
+                                            .contracts_rows = true,
+                                            .boundary = 1});
+  EXPECT_EQ(KindOf(EngineRule(gradient), 0, 0), FactorKind::kReduced);
+  EXPECT_EQ(GroupedGemmFlops(*Build(gradient).instruction), 2 * 24 * 8 * 6);
+  EXPECT_EQ(CheckRule(gradient), absl::OkStatus());
+  // Sizes that the host has are of all rows.
+  const OneOp copied =
+      EngineGroupedGemm({.lhs = "f32[24,8]",
+                         .rhs = "f32[4,8,6]",
+                         .output = "f32[24,6]",
+                         .more = ", use_async_d2h_group_sizes = true"});
+  EXPECT_EQ(KindOf(EngineRule(copied), 0, 0), FactorKind::kWhole);
+  EXPECT_EQ(KindOf(EngineRule(copied), 2, 2), FactorKind::kKept);
 }
 
 TEST(EngineKernels, OtherGemmsAreWhole) {

@@ -146,6 +146,33 @@ absl::Status RunEngineActivationGradient(const FfiCall& call) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// The scale of each element of a side with blocks of them, by row (what is not
+// contracted) and place; 1 if there are none.
+struct EngineScales {
+  const float* data = nullptr;
+  int64_t blocks = 0;  // Of a row.
+  int64_t block = 1;
+
+  float At(int64_t row, int64_t place) const {
+    if (data == nullptr) return 1;
+    const int64_t number = place / block;
+    return data[(row / 128 * (blocks / 4) + number / 4) * 512 + row % 32 * 16 +
+                row % 128 / 32 * 4 + number % 4];
+  }
+};
+
+EngineScales ScalesOf(const FfiArray& array, int64_t rows, int64_t places) {
+  if (array.element_count() <= 1) return {};
+  const int64_t blocks = array.element_count() / rows;
+  return {.data = array.As<const float>(),
+          .blocks = blocks,
+          .block = places / blocks};
+}
+
+}  // namespace
+
 absl::Status RunEngineGemm(const FfiCall& call) {
   MW_ASSIGN_OR_RETURN(const int64_t lhs_boundary,
                       call.IntegerAttribute("lhs_axis_boundary"));
@@ -161,14 +188,52 @@ absl::Status RunEngineGemm(const FfiCall& call) {
   const int64_t m = lhs_first != 0 ? lhs.columns : lhs.rows;
   const int64_t k = lhs_first != 0 ? lhs.rows : lhs.columns;
   const int64_t n = rhs_first != 0 ? rhs.columns : rhs.rows;
+  const EngineScales lhs_scales = ScalesOf(call.operands()[1], m, k);
+  const EngineScales rhs_scales = ScalesOf(call.operands()[3], n, k);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       float sum = bias.element_count() == n ? bias.As<const float>()[j] : 0;
       for (int64_t l = 0; l < k; ++l) {
         sum += (lhs_first != 0 ? lhs.At(l, i) : lhs.At(i, l)) *
+               lhs_scales.At(i, l) * rhs_scales.At(j, l) *
                (rhs_first != 0 ? rhs.At(l, j) : rhs.At(j, l));
       }
       call.results()[0].As<float>()[i * n + j] = sum;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunEngineGroupedGemm(const FfiCall& call) {
+  MW_ASSIGN_OR_RETURN(const int64_t stated,
+                      call.IntegerAttribute("lhs_left_size"));
+  MW_ASSIGN_OR_RETURN(const int64_t contracts_rows,
+                      call.IntegerAttribute("contracts_rows"));
+  MW_ASSIGN_OR_RETURN(const int64_t rhs_first,
+                      call.IntegerAttribute("rhs_first"));
+  const EngineMatrix lhs = MatrixOf(call.operands()[0], 1);
+  const EngineMatrix rhs = MatrixOf(call.operands()[2], 1);
+  const FfiArray& sizes = call.operands()[5];
+  if (stated != lhs.rows) return absl::InternalError("other rows");
+  const int64_t k = lhs.columns;
+  const int64_t n = contracts_rows != 0 ? rhs.columns : rhs.columns / k;
+  const FfiArray& output = call.results()[0];
+  float* out = output.As<float>();
+  std::fill_n(out, output.element_count(), 0.0F);
+  int64_t row = 0;
+  for (int64_t group = 0; group < sizes.element_count(); ++group) {
+    const int64_t end = row + sizes.As<const int32_t>()[group];
+    for (; row < end; ++row) {
+      for (int64_t i = 0; i < k; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          if (contracts_rows != 0) {
+            out[(group * k + i) * n + j] += lhs.At(row, i) * rhs.At(row, j);
+          } else {
+            const int64_t at = rhs_first != 0 ? i * n + j : j * k + i;
+            out[row * n + j] += lhs.At(row, i) * rhs.At(group, at);
+          }
+        }
+      }
     }
   }
   return absl::OkStatus();

@@ -21,7 +21,12 @@ absl::Status RunEngineActivation(const FfiCall& call);
 absl::Status RunEngineActivationGradient(const FfiCall& call);
 // (lhs, -, rhs, -, bias, ...) -> (output, ..., -). Integer attributes
 // `lhs_first` and `rhs_first`: what is before the boundaries is contracted.
+// Scales by block are in the order of MXFP8.
 absl::Status RunEngineGemm(const FfiCall& call);
+// (lhs, -, rhs, -, -, sizes of groups, ...) -> (output, -): with the attribute
+// `contracts_rows` rhs has rows, else matrices; `rhs_first` as above. An error
+// if `lhs_left_size` is not the number of rows.
+absl::Status RunEngineGroupedGemm(const FfiCall& call);
 
 }  // namespace meshwright
 

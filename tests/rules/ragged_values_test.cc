@@ -105,8 +105,7 @@ void ExpectByDefinition(OneOp op, const std::vector<double>& sizes = {}) {
   ASSERT_TRUE(found.ok()) << found.status();
   const std::vector<double> wanted = ByDefinition(built, inputs);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const double element =
-        (*found)[0].ElementAsDouble(static_cast<int64_t>(i));
+    const double element = (*found)[0].ElementAsDouble(static_cast<int64_t>(i));
     if (!std::isfinite(wanted[i])) {
       ASSERT_FALSE(std::isfinite(element)) << "element " << i;
     } else {

@@ -19,6 +19,8 @@ absl::Status RegisterTestKernels(const Plugin& plugin) {
   MW_RETURN_IF_ERROR(add("te_dact_dbias_quantize_ffi",
                          &FfiHandlerOf<RunEngineActivationGradient>));
   MW_RETURN_IF_ERROR(add("te_gemm_ffi", &FfiHandlerOf<RunEngineGemm>));
+  MW_RETURN_IF_ERROR(
+      add("te_grouped_gemm_ffi", &FfiHandlerOf<RunEngineGroupedGemm>));
   MW_RETURN_IF_ERROR(add(kNorm, &FfiHandlerOf<RunNorm>));
   MW_RETURN_IF_ERROR(add(kNormGradient, &FfiHandlerOf<RunNormGradient>));
   MW_RETURN_IF_ERROR(add(kDropout, &FfiHandlerOf<RunDropout>));
