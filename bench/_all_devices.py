@@ -13,6 +13,7 @@ _LINE = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([\w\-]+)\((.*)$")
 
 
 def all_devices(text: str, devices: int) -> str:
+    text = _named_by_root(text)
     head, entry = text.split("ENTRY ", 1)
     body, tail = entry.split("\n}", 1)
     parsed = [_LINE.match(line) for line in body.splitlines()[1:]]
@@ -41,6 +42,19 @@ def all_devices(text: str, devices: int) -> str:
     head = re.sub(r", entry_computation_layout=.*", "", head)
     head = re.sub(r", input_output_alias=.*", "", head)
     return head + "ENTRY entry {\n" + "\n".join(out) + "\n}" + tail
+
+
+def _named_by_root(text: str) -> str:
+    """With the opcode of its root in place of the name of what all-reduces apply."""
+    for name in set(re.findall(r"all-reduce\(.*to_apply=%?([\w.\-]+)", text)):
+        body = re.search(
+            rf"^%?{re.escape(name)} .*?^}}", text, re.MULTILINE | re.DOTALL
+        ).group()
+        root = re.search(r"ROOT .*? ([a-z]+)\(", body).group(1)
+        text = re.sub(
+            rf"(all-reduce\(.*to_apply=)%?{re.escape(name)}\b", rf"\1{root}", text
+        )
+    return text
 
 
 def _of(name: str, device: int) -> str:
@@ -114,7 +128,6 @@ def _collective(own, shape, opcode, operands, attributes, group):
             lines.append(f"  {result} = {one} concatenate({joined}), dimensions={dims}")
             continue
         combine = re.search(r"to_apply=%?([a-z]+)", attributes).group(1)
-        combine = {"max": "maximum", "min": "minimum"}.get(combine, combine)
         total = parts[0]
         for j, part in enumerate(parts[1:]):
             last = j == len(parts) - 2

@@ -4,10 +4,11 @@
     ./mw bench kernel_shards attention ragged
     ./mw bench kernel_shards --lower-only     # without a GPU
 
-Each case is lowered for CUDA and split as its file says. The program runs for each device in
-turn on its shards; those that communicate, for all devices as one module for the one device
-(`_all_devices.py`), with the values that collectives would bring. Inputs are cut into shards, results joined and compared with
-a run in f32. Prints the largest error, relative to the largest value, beside that of the
+Each case is lowered for CUDA and split as its file says. The program, as XLA gets it (with
+`ragged-dot` in blocks of rows), runs for each device in turn on its shards; those that
+communicate, for all devices as one module for the one device (`_all_devices.py`), with the
+values that collectives would bring. Inputs are cut into shards, results joined and compared
+with a run in f32. Prints the largest error, relative to the largest value, beside that of the
 whole kernel as jax runs it. Bar: at most four times that one's, sixteen where parts are
 summed up. A kernel that is far from the run in f32 itself is compared with its own results
 (`_shard_errors.py`).
@@ -23,10 +24,12 @@ from pathlib import Path
 
 import _attention_cases
 import _dropout_case
+import _island_cases
 import _kernel_cases
 import _scaled_cases
 import numpy as np
 from _all_devices import all_devices
+from _device_parts import joined, parts_of
 from _ragged_import import import_text
 from _shard_errors import BAR, SUM_BAR, is_kept, shard_errors
 
@@ -39,6 +42,7 @@ CASES = {
     "dropout": _dropout_case.dropout,
     **_kernel_cases.CASES,
     **_scaled_cases.CASES,
+    **_island_cases.CASES,
 }
 
 
@@ -78,42 +82,23 @@ def run_shards(jax, text: str, shards: list, apart: bool) -> list:
     return Program(jax, all_devices(text, DEVICES)).run(arguments)
 
 
-def parts_of(array, spec: str):
-    """The shards of an array, by device."""
-    axes = spec.strip("[]").split(", ")
-    if "x" not in axes:
-        return [array] * DEVICES
-    return np.split(np.asarray(array), DEVICES, axes.index("x"))
-
-
 def partitioned(binary: Path, path: Path, file: dict) -> tuple[dict, str]:
-    """The report of a module that is split as `file` says, and its program."""
-    sharding = path.with_name("split.json")
-    sharding.write_text(json.dumps({"mesh": {"x": DEVICES}, "parameters": file}))
-    command = [binary, "partition", path, "--sharding", sharding]
-    report = json.loads(_output([*command, "--json"]))
+    """The report of a module that is split as `file` says, and the program for CUDA."""
+    sharding, program = path.with_name("split.json"), path.with_name("program.hlo.pb")
+    mesh = file.get("mesh", {"x": DEVICES})
+    parameters = {name: spec for name, spec in file.items() if name != "mesh"}
+    sharding.write_text(json.dumps({"mesh": mesh, "parameters": parameters}))
+    command = [binary, "partition", path, "--sharding", sharding, "--json"]
+    report = json.loads(_output([*command, "-o", program, "--platform", "cuda"]))
     if report["fallbacks"]:
         raise RuntimeError(f"runs whole: {report['fallbacks']}")
-    return report, _output([*command, "--text"])
+    return report | {"mesh": mesh}, _output([binary, "inspect", program, "--text"])
 
 
 def are_alike(report: dict, text: str) -> bool:
     """Whether a device's program neither communicates nor asks which device it is."""
     asks = "partition-id(" in text or "replica-id(" in text
     return not report["collectives"] and not asks
-
-
-def joined(results: list, report: dict) -> list:
-    """The outputs of all devices, put together."""
-    outputs = report["shardings"]["outputs"]
-    found = []
-    for i, spec in enumerate(outputs):
-        parts = [np.asarray(one) for one in results[i :: len(outputs)]]
-        axes = spec.strip("[]").split(", ")
-        found.append(
-            np.concatenate(parts, axes.index("x")) if "x" in axes else parts[0]
-        )
-    return found
 
 
 def lower(jax, name: str, folder: Path):
@@ -128,9 +113,10 @@ def lower(jax, name: str, folder: Path):
 
 
 def run_split(jax, inputs: list, report: dict, text: str) -> list:
-    specs = report["shardings"]["parameters"]
-    shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
-    return joined(run_shards(jax, text, shards, are_alike(report, text)), report)
+    specs, mesh = report["shardings"]["parameters"], report["mesh"]
+    shards = [parts_of(a, spec, mesh) for a, spec in zip(inputs, specs, strict=True)]
+    results = run_shards(jax, text, shards, are_alike(report, text))
+    return joined(results, report["shardings"]["outputs"], mesh)
 
 
 def check_judged(jax, name, inputs, splits, judge, binary, path) -> list[bool]:
@@ -151,9 +137,10 @@ def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
     fn, inputs, splits, judge, path = lower(jax, name, folder)
     if judge is not None:
         return check_judged(jax, name, inputs, splits, judge, binary, path)
-    whole = jax.jit(fn)(*inputs)
+    plain = getattr(fn, "plain", fn)  # What a device alone can run.
+    whole = jax.jit(plain)(*inputs)
     with jax.default_matmul_precision("highest"):
-        exact = jax.jit(fn)(*(_wide(jnp, one) for one in inputs))
+        exact = jax.jit(plain)(*(_wide(jnp, one) for one in inputs))
     found = []
     for split, file in splits.items():
         report, text = partitioned(binary, path, file)

@@ -21,7 +21,7 @@ from _machine import describe
 
 ROOT = Path(__file__).resolve().parents[1]
 RATIO_BAR, DISPATCH_BAR = 1.02, 300e-6
-SHAPE = {"layers": 2, "width": 256, "heads": 4, "vocab": 2048, "seq": 128, "batch": 8}
+SHAPE = {"layers": 2, "width": 256, "heads": 4, "vocab": 2048, "seq": 128, "batch": 16}
 
 
 class Server:
@@ -90,7 +90,7 @@ def dispatch_of(options) -> float:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=240)
     build = ROOT / "build/release"
     parser.add_argument("--server", default=build / "bench/step_server")
     parser.add_argument("--meshwright", default=build / "meshwright/cli/meshwright")

@@ -56,8 +56,8 @@ function(mw_test)
     set(ARG_LABEL fast)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
-  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest
-                                            GTest::gtest_main)
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} mw_allocator GTest::gmock
+                                            GTest::gtest GTest::gtest_main)
   target_compile_definitions(${ARG_NAME}
                              PRIVATE MW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${ARG_NAME} PRIVATE ${MW_TEST_OPTIONS})

@@ -19,6 +19,7 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/hlo/untuple_signature.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/loops/loop_sources.h"
 #include "meshwright/partition/assignment.h"
@@ -100,6 +101,7 @@ absl::Status RequireRules(const Module& module) {
 
 absl::StatusOr<Module> PrepareStep(Module module, const std::string& path,
                                    const StepOptions& options) {
+  UntupleSignature(module);
   MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
   MW_RETURN_IF_ERROR(ReadRules(options.rules, path, module));
   const std::vector<const Instruction*> calls = HostCalls(module);

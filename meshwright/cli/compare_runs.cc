@@ -10,6 +10,7 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
 #include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/nudge.h"
@@ -190,12 +191,12 @@ std::string RunComparison::ToString(const ComparisonOptions& options,
   const TensorError* most = worst();
   const double error = most == nullptr ? 0 : most->relative();
   std::string text = absl::StrFormat(
-      "%s after %d steps on %d devices (%s): largest error %.2g of a tensor's "
+      "%s after %s on %s (%s): largest error %.2g of a tensor's "
       "scale",
       found == ErrorVerdict::kWrong     ? "NOT EQUAL"
       : found == ErrorVerdict::kUnclear ? "ill-conditioned"
                                         : "equal",
-      options.steps, devices, how, error);
+      Counted(options.steps, "step"), Counted(devices, "device"), how, error);
   if (error > 0) {
     absl::StrAppendFormat(&text, " (%s, whose noise floor is %.2g)", most->name,
                           most->relative_noise());

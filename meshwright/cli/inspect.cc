@@ -30,6 +30,7 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/print_module.h"
+#include "meshwright/hlo/untuple_signature.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
@@ -390,6 +391,13 @@ void PrintReport(const Module& module, const Inspection& inspection,
       "memory       %s at the peak%s\n", FormatBytes(memory.bytes.peak()),
       memory.peak_at.empty() ? ""
                              : absl::StrCat(", at ", names.Of(memory.peak_at)));
+  if (inspection.roles.state_pairs.empty()) {
+    absl::PrintF(
+        "note         no parameter is state, nothing is kept from step to "
+        "step; in HLO text, input_output_alias={ {0}: (2, {}, may-alias) } "
+        "after the module's name makes output 0 the next value of parameter "
+        "2\n");
+  }
   PrintSegments(inspection, names);
   PrintBlocks(inspection.blocks, names);
   if (inspection.work.unknown_loops() > 0) {
@@ -416,6 +424,7 @@ absl::Status RunInspect(const CommandLine& line) {
   const std::string path = line.positional(0);
   MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
   if (!line.Has("text")) {
+    UntupleSignature(module);
     MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
   }
   MW_RETURN_IF_ERROR(ReadRules(line.Optional("rules"), path, module));

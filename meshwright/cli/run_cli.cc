@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "meshwright/base/nearest_word.h"
 #include "meshwright/base/standard_output.h"
+#include "meshwright/base/terminal.h"
 #include "meshwright/base/version.h"
 #include "meshwright/cli/check_outputs.h"
 #include "meshwright/cli/commands.h"
@@ -51,16 +52,28 @@ int ExitCode(const absl::Status& status) {
   }
 }
 
+// One line of a length that can be read, even if a plug-in or a file put line
+// breaks, control characters or thousands of characters into the message.
+std::string ErrorLine(absl::string_view message) {
+  constexpr int kHead = 1000;
+  constexpr size_t kTail = 200;
+  const std::string flat =
+      absl::StrReplaceAll(message, {{"\n", " "}, {"\r", " "}});
+  std::string line = TruncateToColumns(flat, kHead);
+  if (flat.size() <= line.size() + kTail) {
+    return TruncateToColumns(flat, static_cast<int>(flat.size()));
+  }
+  const std::string tail = flat.substr(flat.size() - kTail);
+  return absl::StrCat(line, " ... ",
+                      TruncateToColumns(tail, static_cast<int>(kTail)));
+}
+
 // Failing to write the output is a failure, too.
 int Report(absl::string_view command, absl::Status status) {
   status.Update(FlushStandardOutput());
   if (!status.ok()) {
-    // One line, even if a plug-in or a file name put line breaks into the
-    // message.
-    const std::string line = absl::StrReplaceAll(
-        absl::string_view(status.message()), {{"\n", " "}, {"\r", " "}});
     absl::FPrintF(stderr, "meshwright%s%s: %s\n", command.empty() ? "" : " ",
-                  command, line);
+                  command, ErrorLine(status.message()));
   }
   return ExitCode(status);
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -25,6 +28,17 @@ constexpr absl::Duration kFarewell = absl::Seconds(3);
 // it was a worker, and until clients have been told.
 constexpr absl::Duration kNotice = absl::Seconds(1);
 constexpr absl::Duration kLastWords = absl::Seconds(5);
+
+// Without ports.
+std::vector<std::string> HostsOf(const std::optional<Cluster>& cluster) {
+  std::vector<std::string> names;
+  if (!cluster.has_value()) return names;
+  for (const Host& host : cluster->hosts) {
+    const auto address = ParseHostPort(host.address, kCoordinatorPort);
+    names.push_back(address.ok() ? address->host : "");
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -78,7 +92,9 @@ absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
 Serving::Serving(const ServingOptions& options)
     : expected_(options.workers),
       coordinator_(std::make_unique<Coordinator>(Coordinator::Options{
-          .limits = options.limits, .obituary = options.obituary})) {}
+          .limits = options.limits,
+          .obituary = options.obituary,
+          .hosts = HostsOf(options.cluster)})) {}
 
 absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
     const ServingOptions& options) {

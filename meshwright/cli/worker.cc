@@ -119,8 +119,8 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> StartCoordinator(
   }
   MW_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> started,
                       ChildProcess::Start(std::move(child)));
-  while (!listens->WaitForNotificationWithTimeout(absl::Milliseconds(50))) {
-    const auto status = started->Wait(absl::ZeroDuration());
+  while (!listens->HasBeenNotified()) {
+    const auto status = started->Wait(absl::Milliseconds(50));
     if (!status.has_value()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("the coordinator at ", role.listen,

@@ -21,8 +21,12 @@ double MemorySeconds(double bytes, double kernel_bytes, const LocalWork& local,
   double share = local.strided ? rates.strided_share.value : 1;
   // It reads its other arrays in the order of the gradient's elements, too.
   if (local.turns_filter) share *= rates.strided_share.value;
-  // Narrow loads slow memory down less than arithmetic.
-  if (local.unaligned) share *= std::sqrt(rates.unaligned_share.value);
+  // Narrow loads slow down what is read as rows less than tiles of matmuls.
+  if (local.unaligned) {
+    share *= local.unit == Unit::kContraction
+                 ? rates.unaligned_share.value
+                 : std::sqrt(rates.unaligned_share.value);
+  }
   return bytes == 0 ? 0 : Over(bytes, share * rates.memory.At(kernel_bytes));
 }
 

@@ -12,6 +12,7 @@
 #include "meshwright/engine/pjrt_buffer.h"
 #include "meshwright/engine/pjrt_compile_options.h"
 #include "meshwright/engine/pjrt_executable.h"
+#include "meshwright/engine/seen_cores.h"
 #include "meshwright/engine/xnn_fusions.h"
 #include "meshwright/engine/xnn_products.h"
 
@@ -159,6 +160,7 @@ absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileWith(
   args.program = &source;
   args.compile_options = serialized.data();
   args.compile_options_size = serialized.size();
+  const SeenCores seen(CoresToCompileFor(*this));
   if (absl::Status status =
           session_->api().Call(MW_PJRT(PJRT_Client_Compile), args);
       !status.ok()) {

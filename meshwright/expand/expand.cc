@@ -39,13 +39,17 @@ class Expansions {
     if (SeemsGrouped(instruction)) return ExpandSeemingGroups;
     if (CallsLapack(instruction)) return ExpandLapack;
     if (platform_ == "cuda") return OfCuda(instruction);
-    if (instruction.opcode == Opcode::kScan && platform_ == "cpu") {
-      return ExpandScan;
-    }
+    if (platform_ == "cpu") return OfCpu(instruction);
     return nullptr;
   }
 
  private:
+  static Expansion OfCpu(const Instruction& instruction) {
+    if (instruction.opcode == Opcode::kScan) return ExpandScan;
+    if (instruction.opcode == Opcode::kFft) return ExpandFft;
+    return nullptr;
+  }
+
   // Instructions that are slow there.
   Expansion OfCuda(const Instruction& instruction) const {
     if (MeetsInFewRows(instruction)) return ExpandFewRows;
@@ -53,6 +57,7 @@ class Expansions {
     if (GathersInside(instruction) && of_results_[instruction.id]) {
       return ExpandGatherInside;
     }
+    if (ReducesOuterDimensions(instruction)) return ExpandOuterReduction;
     return nullptr;
   }
 

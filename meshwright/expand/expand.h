@@ -8,6 +8,8 @@
 //   scatter-add to few rows cuda: a sum for each row
 //   inner all-gather        cuda: along a new first dimension, and transposed,
 //                           where results follow element by element
+//   sums of outer dims      cuda: their operand stays row-major
+//   fft                     cpu: with a row-major layout
 //   LAPACK, cuSOLVER        all: the libraries are part of jaxlib
 //   some convolutions       all: XLA's simplifier would end the process
 #ifndef MESHWRIGHT_EXPAND_EXPAND_H_

@@ -9,6 +9,7 @@
 // Groups that differ along outer dimensions are more groups, of the rows of all
 // of them.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -147,12 +148,25 @@ class InBlocks {
       return OrZero(layout_.exists,
                     TakeRows(rows.value, layout_.rows, builder_), 2);
     };
+    Instruction* left = taken(lhs);
+    Instruction* right = taken(rhs);
     const ElementType type = instruction_.shape.element_type;
     // Added up as in one dot: not rounded before.
     const ElementType sum =
         IsFloating(type) && BitWidth(type) < 32 ? ElementType::kF32 : type;
-    Instruction* product = Dot(taken(lhs), lhs, 2, taken(rhs), rhs, 2, sum);
-    product = builder_.Convert(type, SumByGroup(product));
+    Instruction* product = SumByGroup(
+        Dot(FiniteOrZero(left), lhs, 2, FiniteOrZero(right), rhs, 2, sum));
+    Dimensions of_batch;
+    for (const int64_t one : other_batch_) {
+      of_batch.push_back(RightDimension(one));
+    }
+    int64_t next = 1 + std::ssize(other_batch_);
+    product =
+        OrNan(product, left, lhs.PlacesOf(other_batch_, 2),
+              lhs.PlacesOf(numbers_.dot.lhs_contracting, 2), next);
+    product = OrNan(product, right, rhs.PlacesOf(of_batch, 2),
+                    rhs.PlacesOf(numbers_.dot.rhs_contracting, 2), next);
+    product = builder_.Convert(type, product);
     // [outer batch.., groups, other batch.., ..] -> [groups, batch.., ..]
     Dimensions made = outer_batch_;
     made.push_back(-1);
@@ -199,6 +213,62 @@ class InBlocks {
     Instruction* zero = builder_.Constant(value->shape.element_type, 0);
     return builder_.Select(builder_.BroadcastInDim(rows, sizes, mapping), value,
                            builder_.Broadcast(zero, sizes));
+  }
+
+  // pred; null if all values of the type are finite.
+  Instruction* Finite(Instruction* value) {
+    const ElementType type = value->shape.element_type;
+    if (!IsFloating(type)) return nullptr;
+    Instruction* wide = builder_.Convert(
+        BitWidth(type) < 32 ? ElementType::kF32 : type, value);
+    Instruction* infinity = builder_.Constant(
+        wide->shape.element_type, std::numeric_limits<double>::infinity());
+    return builder_.Compare(
+        "LT", builder_.Unary(Opcode::kAbs, wide),
+        builder_.Broadcast(infinity, wide->shape.dimensions));
+  }
+
+  // What is not finite would be NaN in all groups, by the zeros of SumByGroup:
+  // products have 0 in its place, and sums NaN (OrNan).
+  Instruction* FiniteOrZero(Instruction* rows) {
+    Instruction* finite = Finite(rows);
+    if (finite == nullptr) return rows;
+    return OrZero(finite, rows, rows->shape.rank());
+  }
+
+  // `sums` by group, NaN where taken rows, [blocks, size, ..], of the group are
+  // not finite. `next` dimension of the sums is the first free one of the rows.
+  Instruction* OrNan(Instruction* sums, Instruction* rows,
+                     const Dimensions& batch, Dimensions contracting,
+                     int64_t& next) {
+    contracting.push_back(1);
+    std::ranges::sort(contracting);
+    Dimensions mapping;
+    for (int64_t i = 0; i < rows->shape.rank(); ++i) {
+      if (Has(contracting, i)) continue;
+      const auto found = std::ranges::find(batch, i);
+      mapping.push_back(i == 0               ? 0
+                        : found == batch.end() ? next++
+                                               : 1 + (found - batch.begin()));
+    }
+    Instruction* finite = Finite(rows);
+    if (finite == nullptr) return sums;
+    Instruction* found = SumByGroup(builder_.Reduce(
+        Reduction::kMax,
+        builder_.Convert(ElementType::kF32,
+                         builder_.Unary(Opcode::kNot, finite)),
+        contracting));
+    Instruction* zero = builder_.Constant(ElementType::kF32, 0);
+    Instruction* nan =
+        builder_.Constant(sums->shape.element_type,
+                          std::numeric_limits<double>::quiet_NaN());
+    const Dimensions& sizes = sums->shape.dimensions;
+    return builder_.Select(
+        builder_.BroadcastInDim(
+            builder_.Compare("GT", found,
+                             builder_.Broadcast(zero, found->shape.dimensions)),
+            sizes, mapping),
+        builder_.Broadcast(nan, sizes), sums);
   }
 
   // By block: its group among those of the outer batch dimensions alone, as
@@ -261,7 +331,6 @@ class InBlocks {
   }
 
   // A product with ones: sums in a fixed order, unlike updates of a scatter.
-  // What is not finite in one group is NaN in all.
   Instruction* SumByGroup(Instruction* products) {
     Instruction* group = GroupOfMatrix();
     const int64_t groups =

@@ -82,6 +82,58 @@ TEST(ExpandTest, GpusAddUpFewRowsEachByItself) {
   EXPECT_THAT(Expanded("cpu", "bf16", "add", "", "2"), HasSubstr("scatter("));
 }
 
+// SUM reduces f32[BATCH,8,16] to RESULT.
+constexpr char kOuterSum[] = R"(HloModule sum
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[BATCH,8,16]{2,1,0} parameter(0)
+  zero = f32[] constant(0)
+  y = f32[BATCH,8,16]{2,1,0} exponential(x)
+  ROOT total = RESULT reduce(y, zero), dimensions={DIMENSIONS}, to_apply=add
+}
+)";
+
+std::string ExpandedSum(const std::string& platform, const std::string& batch,
+                        const std::string& result,
+                        const std::string& dimensions) {
+  absl::StatusOr<Module> module = ReadModuleText(absl::StrReplaceAll(
+      kOuterSum,
+      {{"BATCH", batch}, {"RESULT", result}, {"DIMENSIONS", dimensions}}));
+  EXPECT_TRUE(module.ok()) << module.status();
+  EXPECT_TRUE(ExpandFor(platform, *module).ok());
+  EXPECT_TRUE(Verify(*module).ok()) << Verify(*module);
+  const std::string once = ToString(*module);
+  EXPECT_TRUE(ExpandFor(platform, *module).ok());
+  EXPECT_EQ(ToString(*module), once);
+  return once;
+}
+
+TEST(ExpandTest, WhatIsSummedOverTheBatchStaysRowMajor) {
+  const std::string rows = "f32[8,16]{1,0}";
+  EXPECT_THAT(ExpandedSum("cuda", "32", rows, "0"),
+              HasSubstr("f32[32,8,16]{2,1,0} custom-call(y), "
+                        "custom_call_target=\"LayoutConstraint\", "
+                        "operand_layout_constraints={f32[32,8,16]{2,1,0}}"));
+  // The middle dimension, between a batch and columns that are kept.
+  EXPECT_THAT(ExpandedSum("cuda", "4", "f32[4,16]{1,0}", "1"),
+              Not(HasSubstr("LayoutConstraint")));  // 8 elements.
+  // Columns: the result has no layout that XLA would pass on.
+  EXPECT_THAT(ExpandedSum("cuda", "32", "f32[16]{0}", "0,1"),
+              Not(HasSubstr("LayoutConstraint")));
+  EXPECT_THAT(ExpandedSum("cuda", "32", "f32[32,8]{1,0}", "2"),
+              Not(HasSubstr("LayoutConstraint")));  // Rows already.
+  EXPECT_THAT(ExpandedSum("cuda", "31", rows, "0"),
+              Not(HasSubstr("LayoutConstraint")));
+  EXPECT_THAT(ExpandedSum("cpu", "32", rows, "0"),
+              Not(HasSubstr("LayoutConstraint")));
+}
+
 // The parts of a gradient, for its optimizer or for a matmul.
 constexpr char kInnerGather[] = R"(HloModule gather
 

@@ -59,9 +59,26 @@ absl::StatusOr<Instruction*> ExpandGatherInside(const Instruction& instruction,
 // By id: whether its elements become elements of the computation's results.
 std::vector<bool> ElementsOfResults(const Computation& computation);
 
+// expand_outer_sum.cc: a reduction of outer dimensions (the gradient of
+// position embeddings: a sum over the batch) of an array whose layout stays
+// row-major. From 32 elements on XLA would have them innermost, to make it a
+// reduction of rows, and everything that is computed elementwise with the array
+// too: the residual stream of all layers, which each matmul then transposes (an
+// eighth of the kernels' time of vit large).
+bool ReducesOuterDimensions(const Instruction& instruction);
+absl::StatusOr<Instruction*> ExpandOuterReduction(
+    const Instruction& instruction, LocalBuilder& builder);
+
 // expand_scan.cc: prefix sums and the like, by reduce-window.
 absl::StatusOr<Instruction*> ExpandScan(const Instruction& instruction,
                                         LocalBuilder& builder);
+
+// expand_fft.cc: a transform with a row-major result, and so a row-major
+// operand. Without it XLA's CPU compiler gives both the layout that a user of
+// the result prefers (an all-gather along an inner dimension does), and then
+// refuses to run it.
+absl::StatusOr<Instruction*> ExpandFft(const Instruction& instruction,
+                                       LocalBuilder& builder);
 
 // expand_attention.cc: cuDNN's attention, with the scores materialised.
 absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,

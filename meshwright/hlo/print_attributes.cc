@@ -173,7 +173,8 @@ void AppendCustomCall(const Attributes& attributes, const PrintOptions& options,
     absl::StrAppend(out, ", schedule=",
                     EnumName(kSchedules, attributes.custom_call_schedule));
   }
-  if (attributes.custom_call_api_version != kApiVersionOriginal) {
+  // XLA reads none as the original one, and its parser does not know "none".
+  if (attributes.custom_call_api_version > kApiVersionOriginal) {
     absl::StrAppend(out, ", api_version=",
                     EnumName(kApiVersions, attributes.custom_call_api_version));
   }

@@ -143,6 +143,10 @@ TEST_F(LineTest, CustomCall) {
                                "output_to_operand_aliasing={{0}: (1, {})}, "
                                "api_version=API_VERSION_TYPED_FFI, "
                                "backend_config={k = 1 : i64}"));
+  for (const int32_t unsaid : {0, 1}) {
+    attributes.custom_call_api_version = unsaid;
+    EXPECT_THAT(Line(), Not(HasSubstr("api_version")));
+  }
 }
 
 TEST_F(LineTest, BackendConfigThatIsNoDictIsQuoted) {

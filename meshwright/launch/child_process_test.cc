@@ -106,7 +106,8 @@ TEST(ChildProcessTest, HowItEnded) {
       {"exit 3", "exit code 3"},
       {"exit 134", "exit code 134 (SIGABRT)"},
       {"exit 200", "exit code 200"},
-      {"kill -9 $$", "killed by signal 9 (SIGKILL)"},
+      {"kill -9 $$", "killed by signal 9 (SIGKILL, as the system does when memory is "
+       "exhausted)"},
       {"kill -SEGV $$", "killed by signal 11 (SIGSEGV)"},
       {"kill -40 $$", "killed by signal 40"},
   };

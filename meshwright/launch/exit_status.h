@@ -1,8 +1,8 @@
 // How a process ended, in words.
 //
 //   ExitStatus::FromWait(status).ToString();
-//       // "exit code 2", "exit code 134 (SIGABRT)", "killed by signal 9
-//       (SIGKILL)"
+//       // "exit code 2", "exit code 134 (SIGABRT)", "killed by signal 11
+//       (SIGSEGV)"
 #ifndef MESHWRIGHT_LAUNCH_EXIT_STATUS_H_
 #define MESHWRIGHT_LAUNCH_EXIT_STATUS_H_
 

@@ -350,7 +350,7 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
   }
   if (!any) {
     return absl::InvalidArgumentError(
-        "no parameter holds a batch to cut into micro-batches");
+        "no parameter holds a batch that could be divided");
   }
   return found;
 }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/pipeline_search/cut_down_sets.h"
 #include "meshwright/pipeline_search/down_sets.h"
 #include "meshwright/pipeline_search/refine_stages.h"
@@ -316,7 +316,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
       cut = Better(*cut, *fine, single.graph, limits);
     }
   }
-  if (!cut.has_value() && absl::Now() > options.deadline) {
+  if (!cut.has_value() && SteadyNow() > options.deadline) {
     return absl::DeadlineExceededError(
         absl::StrCat("the time was over before the step was cut into ",
                      limits.stages(), " stages; give more (--time-limit)"));

@@ -51,7 +51,7 @@ struct AssignOptions {
   // Assignments less balanced than this are of no use. One that is as balanced
   // as `tolerance` demands always is.
   double most_balance = std::numeric_limits<double>::infinity();
-  // When to give up.
+  // When to give up, by SteadyNow().
   absl::Time deadline = absl::InfiniteFuture();
 };
 

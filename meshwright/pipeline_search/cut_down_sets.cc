@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "meshwright/base/steady_time.h"
 
 namespace meshwright {
 namespace {
@@ -152,7 +152,7 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
       const Reached& here = reached[stage][begin];
       if (here.bytes == kUnreached) continue;
-      if (absl::Now() > deadline_) return reached;
+      if (SteadyNow() > deadline_) return reached;
       const Set& from = sets_[begin];
       for (auto at = std::ranges::lower_bound(
                ends, from.work - rounding, {},

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/annotations/recorded_names.h"
+#include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/microbatch/batch_dimensions.h"
@@ -45,8 +46,12 @@ absl::Status KeepBatchMeshes(const Module& module, const PlanRequest& request,
                      request.mesh->ToString(), " has no such axis"));
   }
   const FlatGraph graph = Flatten(module);
-  MW_ASSIGN_OR_RETURN(const BatchDims dims,
-                      BatchDimensions(module, graph, {.count = 1}));
+  const auto found = BatchDimensions(module, graph, {.count = 1});
+  if (!found.ok()) {
+    return Annotate(found.status(),
+                    absl::StrCat("--batch-axis ", request.batch_axis));
+  }
+  const BatchDims& dims = *found;
   int64_t batch = 0;
   std::string name;
   std::string sizes;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/loops/split_loops.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/planner/mesh_search.h"
@@ -55,7 +55,7 @@ class StageEstimator {
   const PlanTask& task_;
   const StepVariant& whole_;
   double most_seconds_ = std::numeric_limits<double>::infinity();
-  const absl::Time begin_ = absl::Now();
+  const absl::Time begin_ = SteadyNow();
   // By pieces; nullopt: there is nothing to split.
   std::map<int32_t, std::optional<SplitStep>> split_;
   // With loops whole, by micro-batches, and its work by devices as well.

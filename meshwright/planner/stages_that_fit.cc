@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/steady_time.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/steering.h"
@@ -91,7 +91,7 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                std::min(whole_seconds, least) /
                                candidate.seconds;
       candidate.deadline =
-          absl::Now() + absl::Seconds(seconds_left - watch.seconds());
+          SteadyNow() + absl::Seconds(seconds_left - watch.seconds());
     }
     absl::StatusOr<Plan> plan =
         FinishStages(task, search, seconds_left - watch.seconds(), candidate);

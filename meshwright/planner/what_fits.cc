@@ -113,7 +113,8 @@ absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit) {
   }
   if (fits.devices.has_value()) {
     absl::StrAppend(&line, fits.memory_gib.empty() ? "; " : ", or ",
-                    *fits.devices, " such devices");
+                    *fits.devices, " such devices",
+                    fits.memory_gib.empty() ? " would do" : "");
   } else if (fits.most_devices > 0) {
     absl::StrAppend(&line, "; ", fits.most_devices,
                     " such devices would not either");

@@ -27,6 +27,9 @@ TEST(DoesNotFit, SaysWhatWouldInOneLine) {
             "the step does not fit into 1.00 GiB on each of 8 devices; "
             "2.00 GiB would do (--memory 2), or 16 such devices; micro-batches "
             "would take less, but cannot be: sum.7: needed by all");
+  EXPECT_EQ(DoesNotFit({.devices = 16}, 8, 1 << 30).message(),
+            "the step does not fit into 1.00 GiB on each of 8 devices; "
+            "16 such devices would do");
 }
 
 TEST(StagesDoNotFit, SaysWhatWould) {

@@ -151,30 +151,115 @@ Instruction* SignedIndices(const LocalOp& op, LocalBuilder& builder) {
   return indices;
 }
 
+// One index vector, which stays inside of the operand, and whether it was: XLA
+// makes its scatter a dynamic-slice and an update, and folds the slice into one
+// that the operand is as if it were not clamped.
+struct OneVector {
+  Instruction* inside = nullptr;  // pred[]; null if there are several vectors.
+
+  Instruction* Clamp(Instruction* component, int64_t size,
+                     LocalBuilder& builder) {
+    Require(builder.Reshape(IsWithin(component, size, builder), {}), builder);
+    return builder.Convert(component->shape.element_type,
+                           ClampIndex(component, size - 1, builder));
+  }
+  void Require(Instruction* condition, LocalBuilder& builder) {
+    inside = inside == nullptr
+                 ? condition
+                 : builder.Binary(Opcode::kAnd, inside, condition);
+  }
+};
+
 // The indices relative to this device's block, where scatter drops what lies
 // outside.
 Instruction* RelativeIndices(const LocalOp& op,
                              const ScatterDimensions& dimensions,
                              const std::vector<int64_t>& indexed,
-                             Instruction* indices, LocalBuilder& builder) {
+                             Instruction* indices, OneVector& one,
+                             LocalBuilder& builder) {
   LocalValues components =
       Components(indices, dimensions.vector_dimension, builder);
+  const bool is_one = ElementCount(components[0]->shape) == 1;
   for (const int64_t i : indexed) {
     const int32_t factor = op.rule.operands[0][i][0];
     const int64_t component = dimensions.component_of[i];
     if (component >= 0) {
-      components[component] =
-          RelativeToBlock(op, factor, components[component], builder);
+      Instruction*& relative = components[component];
+      relative = RelativeToBlock(op, factor, relative, builder);
+      if (!is_one) continue;
+      relative =
+          one.Clamp(relative, op.operands[0]->shape.dimensions[i], builder);
       continue;
     }
     // Element 0 is written.
+    Instruction* leads = builder.IsLeader(op.axes(factor));
+    if (is_one) {
+      one.Require(leads, builder);
+      continue;
+    }
     Instruction* outside = builder.Constant(indices->shape.element_type, -1);
     components[0] = builder.Select(
-        builder.IsLeader(op.axes(factor)), components[0],
+        leads, components[0],
         builder.Broadcast(outside, components[0]->shape.dimensions));
   }
   return FromComponents(components, indices->shape, dimensions.vector_dimension,
                         builder);
+}
+
+// What the operand has where one vector points to.
+Instruction* Current(const ScatterDimensionNumbers& numbers,
+                     Instruction* operand, Instruction* indices,
+                     const Shape& updates, LocalBuilder& builder) {
+  Attributes attributes;
+  attributes.gather = GatherDimensionNumbers{
+      .offset_dims = numbers.update_window_dims,
+      .collapsed_slice_dims = numbers.inserted_window_dims,
+      .start_index_map = numbers.scatter_dims_to_operand_dims,
+      .index_vector_dim = numbers.index_vector_dim,
+      .operand_batching_dims = numbers.input_batching_dims,
+      .start_indices_batching_dims = numbers.scatter_indices_batching_dims};
+  size_t next = 0;
+  for (int64_t i = 0; i < operand->shape.rank(); ++i) {
+    const bool is_window = !Contains(numbers.inserted_window_dims, i) &&
+                           !Contains(numbers.input_batching_dims, i);
+    attributes.gather_slice_sizes.push_back(
+        is_window ? updates.dimensions[numbers.update_window_dims[next++]] : 1);
+  }
+  return builder.Add(
+      Opcode::kGather,
+      Shape::Array(operand->shape.element_type, updates.dimensions),
+      {operand, indices}, std::move(attributes));
+}
+
+// Scatters one vector's updates if it is inside.
+LocalValues ScatterIf(const LocalOp& op, const OneVector& one,
+                      Attributes attributes, LocalValues operands,
+                      LocalBuilder& builder) {
+  const int32_t inputs = ScatterInputs(op.instruction);
+  const auto select = [&](Instruction* value, Instruction* otherwise) {
+    return builder.Select(
+        builder.Broadcast(one.inside, value->shape.dimensions), value,
+        otherwise);
+  };
+  const Computation& combiner = *op.instruction.called[0];
+  const std::optional<Reduction> reduction = ReductionOf(combiner);
+  if (inputs == 1 && (reduction.has_value() || Overwrites(combiner))) {
+    Instruction*& updates = operands[2];
+    Instruction* nothing =
+        reduction.has_value()
+            ? builder.Broadcast(
+                  builder.Identity(*reduction, updates->shape.element_type),
+                  updates->shape.dimensions)
+            : Current(*attributes.scatter, operands[0], operands[1],
+                      updates->shape, builder);
+    updates = select(updates, nothing);
+    return LowerWith(op, std::move(attributes), std::move(operands), builder);
+  }
+  LocalValues results = LowerWith(op, std::move(attributes), operands, builder);
+  for (int32_t i = 0; i < inputs; ++i) {
+    results[i] = select(results[i], operands[i]);
+  }
+  return results;
 }
 
 bool IsFilledWithIdentity(const Instruction& value, Reduction reduction) {
@@ -249,10 +334,15 @@ LocalValues LowerScatter(const LocalOp& op, LocalBuilder& builder) {
   const bool is_padded = HasPaddedUpdates(op, builder.mesh());
   if (is_padded || !indexed.empty()) indices = SignedIndices(op, builder);
   if (is_padded) attributes.indices_are_sorted = false;
+  OneVector one;
   if (!indexed.empty()) {
-    indices = RelativeIndices(op, dimensions, indexed, indices, builder);
+    indices = RelativeIndices(op, dimensions, indexed, indices, one, builder);
   }
   CountOperandsOnce(op, operands, builder);
+  if (one.inside != nullptr) {
+    return ScatterIf(op, one, std::move(attributes), std::move(operands),
+                     builder);
+  }
   return LowerWith(op, std::move(attributes), std::move(operands), builder);
 }
 

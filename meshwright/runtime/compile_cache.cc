@@ -17,6 +17,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/version.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/engine/seen_cores.h"
 #include "meshwright/runtime/content_hash.h"
 
 namespace meshwright {
@@ -97,7 +98,8 @@ std::string CompileCache::PathFor(const Client& client, const Program& program,
       processor_, "\n", flags != nullptr ? flags : "", "\n", program.format,
       "\n", options.num_replicas, " ", options.num_partitions, " ",
       client.devices().size(), " of ", client.all_devices().size(), " from ",
-      client.devices()[0]->id(), " ", absl::StrJoin(options.device_ids, ","));
+      client.devices()[0]->id(), " ", absl::StrJoin(options.device_ids, ","),
+      "\n", CoresToCompileFor(client), " cores");
   for (const auto& [name, value] : options.xla_overrides) {
     absl::StrAppend(&key, "\n", name, "=", Text(value));
   }

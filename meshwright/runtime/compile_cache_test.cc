@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/engine/seen_cores.h"
 
 namespace meshwright {
 namespace {
@@ -66,6 +67,16 @@ TEST_F(CompileCacheTest, FindsWhatAnotherCompiled) {
   EXPECT_EQ(Run(**second.Compile(*client_, {"mlir", kTwice}, {})), 3);
   EXPECT_EQ(second.hits(), 1);
   EXPECT_EQ(Files().size(), 1u);
+}
+
+TEST_F(CompileCacheTest, ProgramsForOtherCoresAreApart) {
+  CompileCache cache(folder_);
+  ASSERT_TRUE(cache.Compile(*client_, {"mlir", kTwice}, {}).ok());
+  const SeenCores other(64);
+  ASSERT_TRUE(cache.Compile(*client_, {"mlir", kTwice}, {}).ok());
+  EXPECT_EQ(cache.hits(), 0);
+  ASSERT_TRUE(cache.Compile(*client_, {"mlir", kTwice}, {}).ok());
+  EXPECT_EQ(cache.hits(), 1);
 }
 
 TEST_F(CompileCacheTest, BuildsOfAPluginAreApart) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/load_on_team.h"
@@ -22,10 +24,18 @@ proto::WorkerCommand ShutdownWith(const absl::Status& status) {
   return command;
 }
 
+// "gpu02" and "gpu02.cluster" are one.
+bool IsSameHost(absl::string_view one, absl::string_view other) {
+  if (one.size() > other.size()) std::swap(one, other);
+  return absl::ConsumePrefix(&other, one) && !one.empty() &&
+         (other.empty() || other.front() == '.');
+}
+
 }  // namespace
 
 Coordinator::Coordinator(Options options)
-    : watch_(std::make_shared<WorkerWatch>(options.limits,
+    : hosts_(std::move(options.hosts)),
+      watch_(std::make_shared<WorkerWatch>(options.limits,
                                            std::move(options.obituary))) {}
 
 Coordinator::~Coordinator() { EndWorkers(); }
@@ -86,12 +96,20 @@ void Coordinator::Admit(std::unique_ptr<WorkerLink> link) {
     // If it has left already, its reader reports that.
     worker->Post(std::move(command)).IgnoreError();
     workers_.push_back(worker);
-    std::ranges::stable_sort(workers_, {}, [](const auto& one) {
-      return one->hello().rank() < 0 ? INT32_MAX : one->hello().rank();
+    std::ranges::stable_sort(workers_, {}, [this](const auto& one) {
+      return PlaceOf(one->hello());
     });
   }
   worker->Start([watch = watch_] { watch->Notify(); });
   watch_->Notify();
+}
+
+int64_t Coordinator::PlaceOf(const proto::Hello& hello) const {
+  if (hello.rank() >= 0) return hello.rank();
+  const auto host = std::ranges::find_if(hosts_, [&](const std::string& name) {
+    return name == hello.address() || IsSameHost(name, hello.host());
+  });
+  return host == hosts_.end() ? INT32_MAX : host - hosts_.begin();
 }
 
 Team Coordinator::workers() const {

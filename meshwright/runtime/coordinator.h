@@ -38,6 +38,9 @@ class Coordinator {
   struct Options {
     WorkerWatch::Limits limits;
     WorkerWatch::Obituary obituary;
+    // Of the cluster that jobs are planned for, in its order, by name or
+    // address: a plan may give the first other work than the second.
+    std::vector<std::string> hosts = {};
   };
 
   explicit Coordinator(Options options);
@@ -51,8 +54,8 @@ class Coordinator {
   // time; kUnavailable if one that joined is lost.
   absl::Status AwaitWorkers(int count, absl::Duration timeout);
 
-  // By rank; those without one in the order in which they joined. Includes lost
-  // workers.
+  // By rank; those without one by the place of their host in `hosts`, others in
+  // the order in which they joined. Includes lost workers.
   Team workers() const;
   // Forgets all lost workers but the last `kept`.
   void ForgetLost(size_t kept);
@@ -74,8 +77,9 @@ class Coordinator {
   // The same, and restarts those that have to be.
   absl::StatusOr<Team> PlaceAnew(Job& job);
   std::shared_ptr<const JobNumber> NextNumber(const RemoteSite* beside);
+  int64_t PlaceOf(const proto::Hello& hello) const;
 
-  const std::shared_ptr<WorkerWatch> watch_;
+  const std::vector<std::string> hosts_;  const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
   Team workers_;
   int next_number_ = 0;  // For a worker without a rank.

@@ -1,15 +1,14 @@
 #include "meshwright/runtime/job_runner.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
-#include "meshwright/base/host_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/check_size.h"
+#include "meshwright/runtime/shard_transfer.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/shard_tensor.h"
 
@@ -55,7 +54,7 @@ absl::Status JobRunner::PutWhole(int64_t number, Tensor tensor, int64_t batch) {
   MW_RETURN_IF_ERROR(Conform(job_.parameters[number].shape, tensor));
   const auto given = [](Tensor own) {
     const auto owner = std::make_shared<const Tensor>(std::move(own));
-    return Given{.bytes = BytesOf(*owner), .owner = owner};
+    return GivenArray{.bytes = BytesOf(*owner), .owner = owner};
   };
   const std::optional<int64_t> batch_dim = job_.BatchDimOf(number);
   if (batch_dim.value_or(0) == 0) {
@@ -127,7 +126,7 @@ absl::Status JobRunner::Put(int64_t number, LentTensor tensor, int64_t batch) {
                      : PutWhole(number, Owned(std::move(tensor)), batch);
 }
 
-absl::Status JobRunner::PutGiven(int64_t number, const Given& given,
+absl::Status JobRunner::PutGiven(int64_t number, const GivenArray& given,
                                  int64_t batch) {
   const size_t count =
       job_.BatchDimOf(number).has_value() ? job_.step.micro_batches : 1;
@@ -143,7 +142,7 @@ absl::Status JobRunner::PutGiven(int64_t number, const Given& given,
 }
 
 absl::Status JobRunner::SendPart(int64_t number, int64_t micro_batch,
-                                 const Given& part, int64_t batch) {
+                                 const GivenArray& part, int64_t batch) {
   for (const auto& [key, sharding] : job_.layout.parameters) {
     const auto& [parameter, stage] = key;
     if (parameter != number || (job_.parameters[number].is_state &&
@@ -152,49 +151,15 @@ absl::Status JobRunner::SendPart(int64_t number, int64_t micro_batch,
     }
     for (std::vector<int64_t>& devices :
          ShardHolders(sharding, job_.layout.meshes[stage])) {
-      MW_RETURN_IF_ERROR(SendShard({.parameter = number,
-                                    .stage = stage,
-                                    .micro_batch = micro_batch,
-                                    .devices = std::move(devices),
-                                    .batch = batch},
-                                   sharding, part));
+      MW_RETURN_IF_ERROR(site_->Set({.parameter = number,
+                                     .stage = stage,
+                                     .micro_batch = micro_batch,
+                                     .devices = std::move(devices),
+                                     .batch = batch},
+                                    part));
     }
   }
   return absl::OkStatus();
-}
-
-absl::Status JobRunner::SendShard(const ParameterShard& at,
-                                  const Sharding& sharding,
-                                  const Given& whole) {
-  const Mesh& mesh = job_.layout.meshes[at.stage];
-  const ElementType type = job_.parameters[at.parameter].shape.element_type;
-  HostArray shard = {.shape = {type, LocalDimensions(sharding, mesh)}};
-  const size_t bytes = shard.shape.host_bytes();
-  const int64_t device = at.devices.front();
-  if (const std::optional<int64_t> offset =
-          ShardOffset(sharding, mesh, device, HostBytes(type))) {
-    shard.bytes = whole.bytes.subspan(*offset, bytes);
-    // A CPU that may keep them uses them in place, for as long as it likes.
-    const Executor* const own = site_->executor();
-    if (!whole.is_lent ||
-        (own != nullptr && own->client()->platform_name() != "cpu")) {
-      shard.owner = whole.owner;
-    }
-    return site_->Set(at, shard);
-  }
-  const std::shared_ptr<char> gathered =
-      AllocateHostMemory(static_cast<int64_t>(bytes));
-  const absl::Span<std::byte> into = {
-      reinterpret_cast<std::byte*>(gathered.get()), bytes};
-  const bool is_even = std::ranges::all_of(
-      sharding.dims, [&](const DimSharding& dim) { return IsEven(dim, mesh); });
-  if (!is_even) {
-    std::memset(into.data(), job_.padding, bytes);
-  }
-  CopyToShard(whole.bytes, sharding, mesh, device, HostBytes(type), into);
-  shard.bytes = into;
-  shard.owner = gathered;
-  return site_->Set(at, shard);
 }
 
 absl::Status JobRunner::Init(const Module& init, std::vector<Tensor> arguments,
@@ -279,65 +244,17 @@ absl::StatusOr<StepResult> JobRunner::Step() {
   return results[0];
 }
 
-JobRunner::ArrayAt JobRunner::PlaceOf(ShardAt::Kind kind, int64_t index) const {
-  const auto type_of = [&](int64_t parameter) {
-    return job_.parameters[parameter].shape.element_type;
-  };
-  if (kind == ShardAt::Kind::kState) {
-    const StageId stage = job_.step.homes[index];
-    return {.sharding = &job_.layout.parameters.at({index, stage}),
-            .mesh = &job_.layout.meshes[stage],
-            .type = type_of(index)};
-  }
-  const StageInput& output = job_.step.outputs[index];
-  return {.sharding = &job_.ShardingOfOutput(index),
-          .mesh = &job_.layout.meshes[job_.StageOfOutput(index)],
-          .type = output.kind == StageInput::Kind::kValue
-                      ? job_.step.values[output.index].shape.element_type
-                      : type_of(output.index)};
-}
-
-absl::Status JobRunner::ReadArrayInto(ShardAt::Kind kind, int64_t index,
-                                      absl::Span<std::byte> whole) const {
-  const auto& [sharding, mesh, type] = PlaceOf(kind, index);
-  const int64_t element = HostBytes(type);
-  const size_t size =
-      BufferShape{type, LocalDimensions(*sharding, *mesh)}.host_bytes();
-  std::vector<ShardAt> wanted;
-  std::vector<absl::Span<std::byte>> into;
-  // Of those that are in several pieces.
-  std::map<int64_t, std::shared_ptr<char>> scattered;
-  for (const int64_t device : FirstCopies(*sharding, *mesh)) {
-    wanted.push_back({kind, index, device});
-    if (const std::optional<int64_t> offset =
-            ShardOffset(*sharding, *mesh, device, element)) {
-      into.push_back(whole.subspan(*offset, size));
-      continue;
-    }
-    std::shared_ptr<char>& own = scattered[device];
-    own = AllocateHostMemory(static_cast<int64_t>(size));
-    into.emplace_back(reinterpret_cast<std::byte*>(own.get()), size);
-  }
-  MW_RETURN_IF_ERROR(site_->Read(wanted, into));
-  for (const auto& [device, own] : scattered) {
-    CopyFromShard({reinterpret_cast<const std::byte*>(own.get()), size},
-                  *sharding, *mesh, device, element, whole);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Tensor> JobRunner::ReadArray(ShardAt::Kind kind,
                                             int64_t index) const {
-  const ArrayAt at = PlaceOf(kind, index);
-  Tensor whole = {.type = at.type,
-                  .dimensions = GlobalDimensions(*at.sharding)};
-  whole.data.resize(BufferShape{whole.type, whole.dimensions}.host_bytes());
-  MW_RETURN_IF_ERROR(ReadArrayInto(kind, index, BytesOf(whole)));
+  const BufferShape shape = PlaceOf(job_, ShardAt{kind, index, 0}).whole();
+  Tensor whole = {.type = shape.type, .dimensions = shape.dimensions};
+  whole.data.resize(shape.host_bytes());
+  MW_RETURN_IF_ERROR(site_->ReadWhole(kind, index, BytesOf(whole)));
   return whole;
 }
 
 absl::Status JobRunner::CheckCopies(ShardAt::Kind kind, int64_t index) const {
-  const auto& [sharding, mesh, type] = PlaceOf(kind, index);
+  const auto [sharding, mesh, type] = PlaceOf(job_, ShardAt{kind, index, 0});
   std::vector<Tensor> shards(mesh->device_count());
   std::vector<ShardAt> wanted;
   std::vector<absl::Span<std::byte>> into;
@@ -393,14 +310,13 @@ absl::StatusOr<Tensor> JobRunner::ReadInto(const std::string& name,
   MW_ASSIGN_OR_RETURN(const NamedArray found, FindReadable(roles_, name));
   const ShardAt::Kind kind =
       found.is_state ? ShardAt::Kind::kState : ShardAt::Kind::kOutput;
-  const ArrayAt at = PlaceOf(kind, found.index);
-  Tensor tensor = {.name = name,
-                   .type = at.type,
-                   .dimensions = GlobalDimensions(*at.sharding)};
-  const BufferShape shape{tensor.type, tensor.dimensions};
+  const BufferShape shape =
+      PlaceOf(job_, ShardAt{kind, found.index, 0}).whole();
+  Tensor tensor = {
+      .name = name, .type = shape.type, .dimensions = shape.dimensions};
   MW_RETURN_IF_ERROR(
       CheckSize(name, static_cast<int64_t>(shape.host_bytes()), bytes.size()));
-  MW_RETURN_IF_ERROR(ReadArrayInto(kind, found.index, bytes));
+  MW_RETURN_IF_ERROR(site_->ReadWhole(kind, found.index, bytes));
   return tensor;
 }
 

@@ -112,26 +112,10 @@ class JobRunner : public Runner {
   absl::Status Put(int64_t number, LentTensor tensor, int64_t batch);
   absl::Status PutWhole(int64_t number, Tensor tensor, int64_t batch);
   absl::Status SetParameter(int64_t number, Tensor tensor);
-  // Of a whole parameter, or of the part that a micro-batch gets.
-  struct Given {
-    absl::Span<const std::byte> bytes;
-    std::shared_ptr<const void> owner;
-    bool is_lent = false;  // The owner wants them back.
-  };
-  absl::Status PutGiven(int64_t number, const Given& given, int64_t batch);
-  absl::Status SendPart(int64_t number, int64_t micro_batch, const Given& part,
-                        int64_t batch);
-  absl::Status SendShard(const ParameterShard& at, const Sharding& sharding,
-                         const Given& whole);
-  struct ArrayAt {
-    const Sharding* sharding;
-    const Mesh* mesh;
-    ElementType type;
-  };
-  ArrayAt PlaceOf(ShardAt::Kind kind, int64_t index) const;
+  absl::Status PutGiven(int64_t number, const GivenArray& given, int64_t batch);
+  absl::Status SendPart(int64_t number, int64_t micro_batch,
+                        const GivenArray& part, int64_t batch);
   absl::StatusOr<Tensor> ReadArray(ShardAt::Kind kind, int64_t index) const;
-  absl::Status ReadArrayInto(ShardAt::Kind kind, int64_t index,
-                             absl::Span<std::byte> whole) const;
   absl::Status CheckCopies(ShardAt::Kind kind, int64_t index) const;
 
   const Module& module_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/job_runner.h"
+#include "meshwright/runtime/synthetic_inputs.h"
 
 namespace meshwright {
 

@@ -35,6 +35,13 @@ struct ParameterShard {
   int64_t batch = 0;
 };
 
+// A whole parameter, or the part of it that a micro-batch gets.
+struct GivenArray {
+  absl::Span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  bool is_lent = false;  // The owner wants them back.
+};
+
 // A shard that a device holds between steps.
 struct ShardAt {
   enum class Kind : uint8_t { kState, kOutput };
@@ -111,9 +118,11 @@ class JobSite {
   absl::Status Feed(const DatasetSpec* spec, int64_t position);
   std::optional<int64_t> position() const { return position_; }
 
-  // What is staged (`at.batch`) may come from any thread, while steps run.
+  // Devices get the shard of an array that has the size of its place
+  // (shard_transfer.h). What is staged (`at.batch`) may come from any thread,
+  // while steps run.
   virtual absl::Status Set(const ParameterShard& at,
-                           const HostArray& shard) = 0;
+                           const GivenArray& whole) = 0;
   // From the next step on, what was staged under this number is used. What was
   // staged under lower ones is dropped.
   virtual absl::Status TakeStaged(int64_t batch) = 0;
@@ -122,6 +131,9 @@ class JobSite {
   // Each of the shards into its place, of exactly as many bytes.
   virtual absl::Status Read(absl::Span<const ShardAt> shards,
                             absl::Span<const absl::Span<std::byte>> into) = 0;
+  // A whole array, of exactly as many bytes.
+  virtual absl::Status ReadWhole(ShardAt::Kind kind, int64_t index,
+                                 absl::Span<std::byte> whole) = 0;
 
   // Loads a job that computes the state of this one (init_job.h) on the same
   // devices; it must be destroyed before this one.

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/content_hash.h"
 #include "meshwright/runtime/job_spec.h"
@@ -14,17 +16,31 @@
 namespace meshwright {
 namespace {
 
-// If the platform's own collectives connect workers, all must have the same
-// platform.
-absl::Status CheckPlatforms(const Job& job, const Team& team) {
+// Of workers that run one program together. Of two versions of a plug-in, each
+// compiles it as it likes: devices of one could wait for what the other has
+// optimised away, or compute with other roundings.
+absl::Status CheckPlugins(const Job& job, const Team& team) {
   if (!job.SpansWorkers()) return absl::OkStatus();
   const RemoteWorker& first = *team[0];
+  const auto refuse = [&](const RemoteWorker& worker, absl::string_view what,
+                          absl::string_view one, absl::string_view other,
+                          absl::string_view needs) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        first.name(), " has ", what, " ", absl::CHexEscape(one), ", ",
+        worker.name(), " ", absl::CHexEscape(other),
+        "; a stage that several workers share needs one ", needs));
+  };
   for (const std::shared_ptr<RemoteWorker>& worker : team) {
-    if (worker->hello().platform() == first.hello().platform()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(first.name(), " has devices of ", first.hello().platform(),
-                     ", ", worker->name(), " of ", worker->hello().platform(),
-                     "; a stage that several workers share needs one kind"));
+    const proto::Hello& here = first.hello();
+    const proto::Hello& there = worker->hello();
+    if (here.platform() != there.platform()) {
+      return refuse(*worker, "devices of", here.platform(), there.platform(),
+                    "kind");
+    }
+    if (here.plugin() != there.plugin()) {
+      return refuse(*worker, "the plug-in", here.plugin(), there.plugin(),
+                    "version; install the same");
+    }
   }
   return absl::OkStatus();
 }
@@ -103,7 +119,7 @@ absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
 absl::StatusOr<double> LoadOnTeam(
     const JobSource& source, JobNumber number, const Team& team,
     WorkerWatch& watch, const std::function<absl::Status()>& aborted) {
-  MW_RETURN_IF_ERROR(CheckPlatforms(source.job, team));
+  MW_RETURN_IF_ERROR(CheckPlugins(source.job, team));
   absl::StatusOr<double> seconds = Load(source, number, team, watch, aborted);
   if (seconds.ok()) return seconds;
   if (number.beside != 0) {

@@ -9,8 +9,10 @@
 #include "meshwright/base/host_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_collectives.h"
+#include "meshwright/runtime/check_size.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/peak_memory.h"
+#include "meshwright/runtime/shard_transfer.h"
 #include "meshwright/runtime/state_files.h"
 #include "meshwright/runtime/state_messages.h"
 #include "meshwright/runtime/step_done.h"
@@ -125,6 +127,37 @@ absl::Status LoadedJob::Set(const proto::TensorPart& part) {
        .owner = come.data});
 }
 
+absl::Status LoadedJob::SetLent(const proto::TensorPart& part,
+                                absl::Span<const std::byte> whole,
+                                std::shared_ptr<const void> owner) {
+  MW_RETURN_IF_ERROR(CheckPart(part));
+  const ParameterShard at = {
+      .parameter = part.index(),
+      .stage = StageId(part.stage()),
+      .micro_batch = part.micro_batch(),
+      .devices = {part.devices().begin(), part.devices().end()},
+      .batch = part.batch()};
+  const Job& job = executor_->job();
+  MW_RETURN_IF_ERROR(CheckSize(job.parameters[at.parameter].name,
+                               PlaceOf(job, at).whole().host_bytes(),
+                               whole.size()));
+  return SetShard(*executor_, at,
+                  {.bytes = whole, .owner = std::move(owner), .is_lent = true});
+}
+
+absl::Status LoadedJob::ReadInto(const ShardAt& at,
+                                 const proto::SharedRegion& region,
+                                 const AttachedMemories& memories) const {
+  MW_ASSIGN_OR_RETURN(const AttachedMemories::Found found,
+                      memories.Find(region));
+  const ArrayPlace place = PlaceOf(executor_->job(), at);
+  MW_RETURN_IF_ERROR(CheckSize(absl::StrCat("array ", at.index),
+                               place.whole().host_bytes(), found.bytes.size()));
+  return ReadIntoWhole(
+      place, at.device, found.bytes,
+      [&](absl::Span<std::byte> shard) { return executor_->Read(at, shard); });
+}
+
 absl::Status LoadedJob::Feed(const proto::FeedData& feed) {
   if (feed.dataset().empty()) return executor_->Feed(nullptr, 0);
   MW_ASSIGN_OR_RETURN(const DatasetSpec spec, ParseDatasetSpec(feed.dataset()));
@@ -162,6 +195,7 @@ absl::Status LoadedJob::Steps(
 
 absl::Status LoadedJob::Read(
     const proto::ReadArrays& what, uint64_t id,
+    const AttachedMemories& memories,
     const std::function<absl::Status(proto::TensorPart)>& send) {
   MW_RETURN_IF_ERROR(CheckCollectives());
   const Job& job = executor_->job();
@@ -175,6 +209,10 @@ absl::Status LoadedJob::Read(
     if (at.index < 0 || at.index >= count || !executor_->IsHere(at)) {
       return absl::InvalidArgumentError(
           absl::StrCat("array ", at.index, " is not on device ", at.device));
+    }
+    if (wanted.has_into()) {
+      MW_RETURN_IF_ERROR(ReadInto(at, wanted.into(), memories));
+      continue;
     }
     MW_ASSIGN_OR_RETURN(const BufferShape shape, executor_->ShapeOf(at));
     const size_t size = shape.host_bytes();

@@ -2,6 +2,7 @@
 #ifndef MESHWRIGHT_RUNTIME_LOADED_JOB_H_
 #define MESHWRIGHT_RUNTIME_LOADED_JOB_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,8 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/action_log.h"
+#include "meshwright/runtime/attached_memories.h"
 #include "meshwright/runtime/executor.h"
 #include "meshwright/runtime/job_spec.h"
 #include "meshwright/runtime/worker_link.h"
@@ -39,6 +42,11 @@ class LoadedJob {
   // Part of a shard; the last part sets the shard. Of one that is staged, parts
   // may come on another thread than that of the other calls.
   absl::Status Set(const proto::TensorPart& part);
+  // The shard of a whole array that somebody lends: lets go of `owner` when
+  // devices have it.
+  absl::Status SetLent(const proto::TensorPart& part,
+                       absl::Span<const std::byte> whole,
+                       std::shared_ptr<const void> owner);
   absl::Status TakeStaged(int64_t batch) {
     return executor_->TakeStaged(batch);
   }
@@ -46,9 +54,10 @@ class LoadedJob {
   // As in Executor; calls `send` for each step that has run.
   absl::Status Steps(const proto::RunSteps& run,
                      const std::function<absl::Status(proto::StepDone)>& send);
-  // Calls `send` with the requested arrays, in parts. kInvalidArgument if one
-  // is not here.
+  // Puts the requested arrays where they are wanted in memory, or calls `send`
+  // with them, in parts. kInvalidArgument if one is not here.
   absl::Status Read(const proto::ReadArrays& what, uint64_t id,
+                    const AttachedMemories& memories,
                     const std::function<absl::Status(proto::TensorPart)>& send);
   // Writes this worker's files: now or, if the state is copied, on a thread of
   // its own. In either case calls `send` with the result or failure.
@@ -75,6 +84,8 @@ class LoadedJob {
   explicit LoadedJob(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
 
   absl::Status CheckPart(const proto::TensorPart& part) const;
+  absl::Status ReadInto(const ShardAt& at, const proto::SharedRegion& region,
+                        const AttachedMemories& memories) const;
   // After the first error of a collective, programs compute with zeros, and the
   // state is of no use.
   absl::Status CheckCollectives() const;

@@ -8,8 +8,10 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/executor.h"
 #include "meshwright/runtime/peak_memory.h"
+#include "meshwright/runtime/shard_transfer.h"
 #include "meshwright/runtime/state_files.h"
 #include "meshwright/runtime/write_programs.h"
+#include "meshwright/state/shard_tensor.h"
 
 namespace meshwright {
 namespace {
@@ -41,8 +43,8 @@ class LocalSite : public JobSite {
 
   const Job& job() const override { return executor_->job(); }
 
-  absl::Status Set(const ParameterShard& at, const HostArray& shard) override {
-    return executor_->Set(at, shard);
+  absl::Status Set(const ParameterShard& at, const GivenArray& whole) override {
+    return SetShard(*executor_, at, whole);
   }
 
   absl::Status TakeStaged(int64_t batch) override {
@@ -66,6 +68,18 @@ class LocalSite : public JobSite {
                     absl::Span<const absl::Span<std::byte>> into) override {
     for (size_t i = 0; i < shards.size(); ++i) {
       MW_RETURN_IF_ERROR(executor_->Read(shards[i], into[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadWhole(ShardAt::Kind kind, int64_t index,
+                         absl::Span<std::byte> whole) override {
+    const ArrayPlace place = PlaceOf(job(), ShardAt{kind, index, 0});
+    for (const int64_t device : FirstCopies(*place.sharding, *place.mesh)) {
+      MW_RETURN_IF_ERROR(
+          ReadIntoWhole(place, device, whole, [&](absl::Span<std::byte> shard) {
+            return executor_->Read({kind, index, device}, shard);
+          }));
     }
     return absl::OkStatus();
   }

@@ -48,8 +48,7 @@ class CoordinatorEnd : public WorkerLink {
   const proto::Hello& hello() const override { return hello_; }
 
   absl::Status Send(proto::WorkerCommand command) override {
-    const bool urgent =
-        command.has_abort() || command.has_renew() || command.has_shutdown();
+    const bool urgent = IsUrgent(command);
     return urgent ? queues_->commands.PushNow(std::move(command))
                   : queues_->commands.Push(std::move(command));
   }

@@ -1,14 +1,11 @@
 #include "meshwright/runtime/remote_site.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/steady_time.h"
-#include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/remote_write.h"
 #include "meshwright/runtime/state_messages.h"
 #include "meshwright/runtime/step_done.h"
@@ -70,40 +67,6 @@ void RemoteSite::Abort(const absl::Status& why) {
 absl::Status RemoteSite::aborted() {
   const std::lock_guard lock(abortion_->mutex);
   return abortion_->why;
-}
-
-absl::Status RemoteSite::Set(const ParameterShard& at, const HostArray& shard) {
-  const bool is_staged = at.batch != 0;
-  if (!is_staged) MW_RETURN_IF_ERROR(failure_);
-  const absl::string_view data(
-      reinterpret_cast<const char*>(shard.bytes.data()), shard.bytes.size());
-  for (size_t number = 0; number < team_.size(); ++number) {
-    proto::TensorPart head;
-    head.set_index(at.parameter);
-    head.set_stage(at.stage);
-    head.set_micro_batch(at.micro_batch);
-    head.set_batch(at.batch);
-    for (const int64_t device : at.devices) {
-      if (job_.devices[at.stage][device].worker == static_cast<int>(number)) {
-        head.add_devices(device);
-      }
-    }
-    if (head.devices().empty()) continue;
-    const absl::Status sent = ForEachPart(
-        data, [&](int64_t offset, absl::string_view bytes, bool last) {
-          proto::WorkerCommand command;
-          command.set_job(number_->id);
-          proto::TensorPart& part = *command.mutable_set();
-          part = head;
-          part.set_offset(offset);
-          part.set_bytes(std::string(bytes));
-          part.set_last(last);
-          return team_[number]->Post(std::move(command));
-        });
-    // Another thread runs steps, and learns of it.
-    if (!sent.ok()) return is_staged ? sent : Fail({}, sent);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status RemoteSite::TakeStaged(int64_t batch) {
@@ -245,57 +208,6 @@ absl::Status RemoteSite::ReadState(const StateMap& map,
   command.mutable_restore()->set_folder(folder);
   *command.mutable_restore()->mutable_state() = ToProto(map);
   return Direct(command, absl::InfiniteDuration());
-}
-
-absl::Status RemoteSite::Read(absl::Span<const ShardAt> shards,
-                              absl::Span<const absl::Span<std::byte>> into) {
-  MW_RETURN_IF_ERROR(failure_);
-  std::vector<proto::WorkerCommand> commands(team_.size());
-  wanted_.assign(team_.size(), {});
-  const absl::Cleanup done = [this] { wanted_.clear(); };
-  for (size_t i = 0; i < shards.size(); ++i) {
-    const ShardAt& at = shards[i];
-    const StageId stage = at.kind == ShardAt::Kind::kState
-                              ? job_.step.homes[at.index]
-                              : job_.StageOfOutput(at.index);
-    const int worker = job_.devices[stage][at.device].worker;
-    wanted_[worker].into.push_back(into[i]);
-    proto::ShardWanted& shard = *commands[worker].mutable_read()->add_shards();
-    shard.set_output(at.kind == ShardAt::Kind::kOutput);
-    shard.set_index(at.index);
-    shard.set_device(at.device);
-  }
-  Replies ids;
-  for (size_t number = 0; number < team_.size(); ++number) {
-    ids.push_back(0);
-    if (wanted_[number].into.empty()) continue;
-    commands[number].set_job(number_->id);
-    absl::StatusOr<uint64_t> id =
-        team_[number]->Command(std::move(commands[number]));
-    if (!id.ok()) return Fail(ids, id.status());
-    wanted_[number].id = ids.back() = *id;
-  }
-  MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, nullptr));
-  return TakeParts();
-}
-
-absl::Status RemoteSite::TakeParts() {
-  for (size_t number = 0; number < wanted_.size(); ++number) {
-    const Wanted& wanted = wanted_[number];
-    if (wanted.id == 0) continue;
-    for (const proto::TensorPart& part : team_[number]->TakeParts(wanted.id)) {
-      const auto size = static_cast<int64_t>(part.bytes().size());
-      if (part.index() < 0 || part.index() >= std::ssize(wanted.into) ||
-          part.offset() < 0 ||
-          part.offset() + size > std::ssize(wanted.into[part.index()])) {
-        return absl::InternalError(absl::StrCat(
-            team_[number]->name(), " sent a shard of another size"));
-      }
-      std::memcpy(wanted.into[part.index()].data() + part.offset(),
-                  part.bytes().data(), part.bytes().size());
-    }
-  }
-  return absl::OkStatus();
 }
 
 void RemoteSite::Merge(std::vector<StepReport>* reports) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,13 +41,15 @@ class RemoteSite : public JobSite {
   int64_t number() const { return number_->id; }
 
   // Queued; errors are returned by the next Steps or Read.
-  absl::Status Set(const ParameterShard& at, const HostArray& shard) override;
+  absl::Status Set(const ParameterShard& at, const GivenArray& whole) override;
   absl::Status TakeStaged(int64_t batch) override;
   // kUnavailable, naming the worker and the last step that all completed, if
   // one is lost; from then on always.
   absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override;
   absl::Status Read(absl::Span<const ShardAt> shards,
                     absl::Span<const absl::Span<std::byte>> into) override;
+  absl::Status ReadWhole(ShardAt::Kind kind, int64_t index,
+                         absl::Span<std::byte> whole) override;
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;
   absl::Status Adopt(JobSite& init,
                      const std::vector<int64_t>& parameters) override;
@@ -101,6 +104,14 @@ class RemoteSite : public JobSite {
   // Ends the job everywhere, and returns who is to blame.
   absl::Status Fail(const Replies& ids, absl::Status first);
   absl::Status aborted();
+  // A shard to be read: into its place, or by the worker into a region.
+  struct ShardWish {
+    ShardAt at;
+    absl::Span<std::byte> into = {};
+    std::optional<proto::SharedRegion> region = std::nullopt;
+  };
+  int WorkerOf(const ShardAt& at) const;
+  absl::Status ReadShards(absl::Span<const ShardWish> wishes);
   // Puts the parts of shards that have come where they are wanted.
   absl::Status TakeParts();
 

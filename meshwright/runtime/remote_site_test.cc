@@ -44,10 +44,15 @@ class RemoteSiteTest : public testing::Test {
   }
   // Values on some of the devices.
   static absl::Status Give(JobSite& site, std::vector<int64_t> devices) {
+    const std::string data = FloatsForTest("", {1, 1, 1, 1}).data;
+    const auto* const begin = reinterpret_cast<const std::byte*>(data.data());
+    const auto ones = std::make_shared<const std::vector<std::byte>>(
+        begin, begin + data.size());
     for (const int64_t parameter : {0, 1}) {
       const absl::Status set =
           site.Set({.parameter = parameter, .devices = devices},
-                   AsHostArray(FloatsForTest("", {1})));
+                   {.bytes = absl::MakeConstSpan(ones->data(), ones->size()),
+                    .owner = ones});
       if (!set.ok()) return set;
     }
     return absl::OkStatus();
@@ -192,6 +197,50 @@ TEST_F(RemoteSiteTest, AnInitialJobIsAbortedWithItsJob) {
   (*site)->Abort(absl::CancelledError("it was stopped"));
   running.join();
   EXPECT_EQ(end, absl::CancelledError("it was stopped"));
+}
+
+TEST_F(RemoteSiteTest, WorkersWithoutRanksAreInTheOrderOfTheirHosts) {
+  Coordinator coordinator({.limits = {.silence = absl::Minutes(10)},
+                           .hosts = {"gpu01", "gpu02.cluster", ""}});
+  std::vector<std::unique_ptr<ScriptedWorkerForTest>> joined;
+  for (const char* host : {"other", "gpu02", "gpu0", "gpu01.cluster"}) {
+    joined.push_back(std::make_unique<ScriptedWorkerForTest>(
+        coordinator,
+        ScriptedWorkerForTest::Options{
+            .rank = -1,
+            .host = host,
+            .pid = 300 + static_cast<int>(joined.size())},
+        ScriptedWorkerForTest::Well));
+  }
+  std::vector<std::string> order;
+  for (const auto& worker : coordinator.workers()) {
+    order.push_back(worker->hello().host());
+  }
+  EXPECT_THAT(order, testing::ElementsAre("gpu01.cluster", "gpu02", "other",
+                                          "gpu0"));
+}
+
+TEST_F(RemoteSiteTest, WorkersOfOneProgramHaveOnePlugin) {
+  const auto refusal = [this](const ScriptedWorkerForTest::Options& second) {
+    Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
+    ScriptedWorkerForTest one(coordinator, {.rank = 0},
+                              ScriptedWorkerForTest::Well);
+    ScriptedWorkerForTest other(coordinator, second,
+                                ScriptedWorkerForTest::Well);
+    return coordinator.Load(Source()).status();
+  };
+  EXPECT_TRUE(refusal({.rank = 1}).ok());
+  const absl::Status version =
+      refusal({.rank = 1, .plugin = "cpu\n, PJRT 0.99"});
+  EXPECT_EQ(version.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(
+      std::string(version.message()),
+      testing::MatchesRegex("worker 0 .* has the plug-in cpu, PJRT 0.81, "
+                            "worker 1 .* cpu\\\\n, PJRT 0.99; a stage that "
+                            "several workers share needs one version; .*"));
+  EXPECT_THAT(std::string(refusal({.rank = 1, .platform = "cuda"}).message()),
+              testing::MatchesRegex("worker 0 .* has devices of cpu, worker 1 "
+                                    ".* cuda; .* needs one kind"));
 }
 
 TEST_F(RemoteSiteTest, TheNextJobOfAStepHasTheSamePrograms) {

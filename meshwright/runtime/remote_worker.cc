@@ -1,6 +1,7 @@
 #include "meshwright/runtime/remote_worker.h"
 
 #include <atomic>
+#include <chrono>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
@@ -10,6 +11,9 @@
 namespace meshwright {
 
 namespace {
+
+// It answers at once, whatever it is doing.
+constexpr std::chrono::seconds kMapTime(10);
 
 int64_t NextSerial() {
   static std::atomic<int64_t> last = 0;
@@ -27,6 +31,7 @@ void RemoteWorker::Start(std::function<void()> changed) {
   changed_ = std::move(changed);
   link_->Start({.report =
                     [this](proto::WorkerReport report) {
+                      if (report.has_heartbeat()) UnmapUnused();
                       Receive(std::move(report));
                       changed_();
                     },
@@ -38,6 +43,7 @@ void RemoteWorker::Start(std::function<void()> changed) {
 }
 
 void RemoteWorker::Receive(proto::WorkerReport report) {
+  std::shared_ptr<const void> lent;  // Let go after the lock is released.
   const std::lock_guard lock(mutex_);
   heard_ = SteadyNow();
   switch (report.report_case()) {
@@ -47,8 +53,11 @@ void RemoteWorker::Receive(proto::WorkerReport report) {
       break;
     case proto::WorkerReport::kReply: {
       proto::Reply& reply = *report.mutable_reply();
-      if (reply.id() != 0) {
+      const auto found = lent_.extract(reply.id());
+      if (!found.empty()) lent = std::move(found.mapped());
+      if (reply.id() != 0 && found.empty()) {
         replies_[reply.id()] = std::move(reply);
+        replied_.notify_all();
       } else {
         failure_.Update(
             {static_cast<absl::StatusCode>(reply.code()), reply.message()});
@@ -71,8 +80,12 @@ void RemoteWorker::Receive(proto::WorkerReport report) {
 }
 
 void RemoteWorker::Lose(const absl::Status& why) {
+  // Let go after the lock is released.
+  std::map<uint64_t, std::shared_ptr<const void>> lent;
   const std::lock_guard lock(mutex_);
+  lent.swap(lent_);
   health_.Update(why.ok() ? absl::UnavailableError("it left") : why);
+  replied_.notify_all();
 }
 
 absl::Status RemoteWorker::health() const {
@@ -103,6 +116,61 @@ absl::StatusOr<uint64_t> RemoteWorker::Command(proto::WorkerCommand command) {
 
 absl::Status RemoteWorker::Post(proto::WorkerCommand command) {
   return link_->Send(std::move(command));
+}
+
+absl::Status RemoteWorker::Lend(proto::WorkerCommand command,
+                                std::shared_ptr<const void> owner) {
+  uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    MW_RETURN_IF_ERROR(health_);
+    id = next_id_++;
+    lent_[id] = std::move(owner);
+  }
+  command.set_id(id);
+  absl::Status sent = link_->Send(std::move(command));
+  if (sent.ok()) return sent;
+  std::map<uint64_t, std::shared_ptr<const void>>::node_type lent;
+  const std::lock_guard lock(mutex_);
+  lent = lent_.extract(id);
+  return sent;
+}
+
+bool RemoteWorker::CanMap(const std::shared_ptr<const SharedMemory>& memory) {
+  if (memory == nullptr || memory->address().empty()) return false;
+  const std::lock_guard asking(mapping_);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = mappings_.find(memory->address());
+    if (found != mappings_.end()) return found->second.is_there;
+  }
+  proto::WorkerCommand command;
+  command.mutable_map()->set_memory(memory->address());
+  const absl::StatusOr<uint64_t> id = Command(std::move(command));
+  if (!id.ok()) return false;
+  std::unique_lock lock(mutex_);
+  replied_.wait_for(lock, kMapTime,
+                    [&] { return replies_.contains(*id) || !health_.ok(); });
+  const auto reply = replies_.extract(*id);
+  const bool is_there = !reply.empty() && reply.mapped().code() == 0;
+  mappings_[memory->address()] = {memory, is_there};
+  return is_there;
+}
+
+void RemoteWorker::UnmapUnused() {
+  std::vector<proto::WorkerCommand> commands;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(mappings_, [&](const auto& mapping) {
+      if (!mapping.second.memory.expired()) return false;
+      commands.emplace_back().mutable_unmap()->set_memory(mapping.first);
+      return true;
+    });
+  }
+  for (proto::WorkerCommand& command : commands) {
+    // A lost worker has none.
+    Post(std::move(command)).IgnoreError();
+  }
 }
 
 absl::Status RemoteWorker::SendBlob(const std::string& hash,

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "meshwright/base/shared_memory.h"
 #include "meshwright/base/steady_time.h"
 #include "meshwright/runtime/team_history.h"
 #include "meshwright/runtime/worker_link.h"
@@ -47,6 +48,13 @@ class RemoteWorker {
   absl::StatusOr<uint64_t> Command(proto::WorkerCommand command);
   // Sends a command of which only a failure is reported (TakeFailure).
   absl::Status Post(proto::WorkerCommand command);
+  // The same; keeps `owner` until the worker needs no more what the command
+  // names, or is lost.
+  absl::Status Lend(proto::WorkerCommand command,
+                    std::shared_ptr<const void> owner);
+  // Whether it can map this memory, which may be null. Asks it the first time;
+  // it lets go of memory that nobody has here any more.
+  bool CanMap(const std::shared_ptr<const SharedMemory>& memory);
   // Begins a load: what was sent for the one before is not there any more.
   void ForgetBlobs();
   // Sends bytes under their hash, unless that was done for the same load.
@@ -66,6 +74,7 @@ class RemoteWorker {
 
  private:
   void Receive(proto::WorkerReport report);
+  void UnmapUnused();
 
   const std::string name_;
   const int64_t serial_;
@@ -77,6 +86,14 @@ class RemoteWorker {
   std::vector<std::string> actions_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, proto::Reply> replies_;
+  std::condition_variable replied_;
+  std::map<uint64_t, std::shared_ptr<const void>> lent_;  // By command.
+  struct Mapping {
+    std::weak_ptr<const SharedMemory> memory;
+    bool is_there = false;
+  };
+  std::map<std::string, Mapping> mappings_;  // By address.
+  std::mutex mapping_;                       // Held while it is asked.
   absl::Status failure_;
   std::deque<proto::StepDone> steps_;
   std::map<uint64_t, std::vector<proto::TensorPart>> parts_;

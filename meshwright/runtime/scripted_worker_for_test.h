@@ -32,7 +32,10 @@ class ScriptedWorkerForTest {
   struct Options {
     int rank = 0;
     int devices = 2;
+    std::string host = "";  // "scripted-0" and so on.
+    int pid = 0;
     std::string platform = "cpu";
+    std::string plugin = "cpu, PJRT 0.81";
   };
   // What it answers to a command; nullopt: nothing.
   using Answer = std::function<std::optional<absl::Status>(const Command&)>;
@@ -45,9 +48,12 @@ class ScriptedWorkerForTest {
                         Answer answer)
       : answer_(std::move(answer)) {
     proto::Hello hello;
-    hello.set_host("scripted-" + std::to_string(options.rank));
-    hello.set_pid(200 + options.rank);
+    hello.set_host(options.host.empty()
+                       ? "scripted-" + std::to_string(options.rank)
+                       : options.host);
+    hello.set_pid(options.pid > 0 ? options.pid : 200 + options.rank);
     hello.set_platform(options.platform);
+    hello.set_plugin(options.plugin);
     hello.set_device_kind(options.platform);
     hello.set_devices(options.devices);
     hello.set_rank(options.rank);

@@ -13,7 +13,9 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/runtime/abortable_store.h"
+#include "meshwright/runtime/attached_memories.h"
 #include "meshwright/runtime/content_hash.h"
+#include "meshwright/runtime/late_replies.h"
 #include "meshwright/runtime/loaded_job.h"
 #include "meshwright/runtime/stuck_guard.h"
 #include "meshwright/runtime/write_programs.h"
@@ -26,6 +28,7 @@ class Worker::Desk {
   Desk(CoordinatorLink* link, Options options)
       : link_(*link),
         options_(std::move(options)),
+        late_replies_(link),
         guard_(options_.stuck_after, [this] { TellStuck(); }),
         thread_([this] { Work(); }) {}
 
@@ -48,6 +51,14 @@ class Worker::Desk {
 
   // Data of a later step, while one runs.
   void Stage(const proto::WorkerCommand& command);
+  // Memory that commands may name.
+  void Map(const proto::WorkerCommand& command) {
+    late_replies_.Make(command.id())->status =
+        memories_.Attach(command.map().memory());
+  }
+  void Unmap(const proto::UnmapMemory& unmap) {
+    memories_.Detach(unmap.memory());
+  }
 
   // Ends the step or the loading that is in progress; `is_end`: and the worker.
   void Abort(const absl::Status& why, bool is_end) {
@@ -67,8 +78,16 @@ class Worker::Desk {
 
   // Drops commands that have not begun.
   void Clear() {
-    const std::lock_guard lock(mutex_);
-    commands_.clear();
+    std::deque<proto::WorkerCommand> dropped;
+    {
+      const std::lock_guard lock(mutex_);
+      dropped.swap(commands_);
+    }
+    for (const proto::WorkerCommand& command : dropped) {
+      if (const auto late = LateReplyTo(command)) {
+        late->status = absl::AbortedError("the job was ended");
+      }
+    }
   }
 
   std::vector<std::string> LastActions() const {
@@ -90,9 +109,17 @@ class Worker::Desk {
     }
     options_.stuck(why, is_end);
   }
+  using LateReply = std::shared_ptr<LateReplies::Reply>;
+  // Null if the command needs none: it names no memory that is to be set free.
+  LateReply LateReplyTo(const proto::WorkerCommand& command) const {
+    return command.set().has_region() ? late_replies_.Make(command.id())
+                                      : nullptr;
+  }
   void Work();
   absl::Status CarryOut(const proto::WorkerCommand& command,
-                        proto::Reply& reply);
+                        const LateReply& late, proto::Reply& reply);
+  absl::Status Set(const proto::TensorPart& part, const LateReply& late,
+                   LoadedJob& job) const;
   void Keep(const proto::Blob& blob);
   absl::Status Load(const proto::LoadJob& load, proto::Reply& reply);
   absl::Status Run(const proto::RunSteps& run, LoadedJob& job);
@@ -107,6 +134,8 @@ class Worker::Desk {
 
   CoordinatorLink& link_;
   const Options options_;
+  const LateReplies late_replies_;
+  AttachedMemories memories_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<proto::WorkerCommand> commands_;
@@ -143,9 +172,14 @@ void Worker::Desk::Work() {
     proto::WorkerReport report;
     proto::Reply& reply = *report.mutable_reply();
     reply.set_id(command.id());
+    const LateReply late = LateReplyTo(command);
     guard_.Enter();
-    const absl::Status status = CarryOut(command, reply);
+    const absl::Status status = CarryOut(command, late, reply);
     guard_.Leave();
+    if (late != nullptr) {
+      late->status = status;
+      continue;
+    }
     reply.set_code(static_cast<int>(status.code()));
     reply.set_message(std::string(status.message()));
     // A command without id gets a reply only if it fails.
@@ -156,6 +190,7 @@ void Worker::Desk::Work() {
 }
 
 absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
+                                    const LateReply& late,
                                     proto::Reply& reply) {
   switch (command.command_case()) {
     case proto::WorkerCommand::kBlob:
@@ -175,7 +210,7 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
   LoadedJob& job = *found;
   switch (command.command_case()) {
     case proto::WorkerCommand::kSet:
-      return job.Set(command.set());
+      return Set(command.set(), late, job);
     case proto::WorkerCommand::kTake:
       return job.TakeStaged(command.take().batch());
     case proto::WorkerCommand::kFeed:
@@ -207,7 +242,7 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
     case proto::WorkerCommand::kRestore:
       return job.Restore(command.restore());
     case proto::WorkerCommand::kRead:
-      return job.Read(command.read(), command.id(),
+      return job.Read(command.read(), command.id(), memories_,
                       [&](proto::TensorPart part) {
                         proto::WorkerReport report;
                         *report.mutable_part() = std::move(part);
@@ -216,6 +251,17 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
     default:
       return absl::UnimplementedError("a command of another version");
   }
+}
+
+absl::Status Worker::Desk::Set(const proto::TensorPart& part,
+                               const LateReply& late, LoadedJob& job) const {
+  if (late == nullptr) return job.Set(part);
+  MW_ASSIGN_OR_RETURN(AttachedMemories::Found found,
+                      memories_.Find(part.region()));
+  return job.SetLent(
+      part, found.bytes,
+      std::make_shared<std::pair<LateReply, AttachedMemories::Found>>(
+          late, std::move(found)));
 }
 
 void Worker::Desk::Keep(const proto::Blob& blob) {
@@ -304,6 +350,7 @@ void Worker::Desk::UnloadAll() {
 }
 
 void Worker::Desk::Stage(const proto::WorkerCommand& command) {
+  const LateReply late = LateReplyTo(command);
   const std::lock_guard staging(staging_);
   LoadedJob* job = nullptr;
   {
@@ -312,8 +359,9 @@ void Worker::Desk::Stage(const proto::WorkerCommand& command) {
     if (found == jobs_.end()) return;  // It was aborted, or is unloaded.
     job = found->second.get();
   }
-  const absl::Status status = job->Set(command.set());
-  if (status.ok()) return;
+  const absl::Status status = Set(command.set(), late, *job);
+  if (late != nullptr) late->status = status;
+  if (status.ok() || late != nullptr) return;
   proto::WorkerReport report;
   report.mutable_reply()->set_code(static_cast<int>(status.code()));
   report.mutable_reply()->set_message(std::string(status.message()));
@@ -373,6 +421,14 @@ absl::Status Worker::Serve() {
     if (command->has_abort()) {
       desk_->Clear();
       desk_->Abort(absl::AbortedError(command->abort().why()), false);
+      continue;
+    }
+    if (command->has_map()) {
+      desk_->Map(*command);
+      continue;
+    }
+    if (command->has_unmap()) {
+      desk_->Unmap(command->unmap());
       continue;
     }
     if (command->has_set() && command->set().batch() != 0) {

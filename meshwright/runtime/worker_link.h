@@ -21,6 +21,12 @@
 
 namespace meshwright {
 
+// Commands for which nobody may wait.
+inline bool IsUrgent(const proto::WorkerCommand& command) {
+  return command.has_abort() || command.has_renew() || command.has_shutdown() ||
+         command.has_unmap();
+}
+
 // The coordinator's end of a connection to a worker. Thread-safe.
 class WorkerLink {
  public:
@@ -31,8 +37,8 @@ class WorkerLink {
   virtual const proto::Hello& hello() const = 0;
 
   // Commands are sent in order; returns once it is queued. Waits while too much
-  // is queued, except for `abort` and `shutdown`. kUnavailable once the
-  // connection is over; kInvalidArgument for a message above the size limit.
+  // is queued, unless it is urgent. kUnavailable once the connection is over;
+  // kInvalidArgument for a message above the size limit.
   virtual absl::Status Send(proto::WorkerCommand command) = 0;
 
   // Called on a thread of the link, in order: `report` for each report; finally

@@ -25,7 +25,7 @@ inline int64_t UnitsOf(double seconds) {
   MW_CHECK(!std::isnan(seconds));
   if (seconds >= kForbiddenSeconds) return kInfiniteCost;
   return static_cast<int64_t>(
-      std::llround(std::min(seconds * kUnitsPerSecond, 1e15)));
+      std::llround(std::min(seconds * kUnitsPerSecond, 1e17)));
 }
 
 }  // namespace meshwright

@@ -31,12 +31,14 @@ constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
     {"pp", "pipeline parallelism is --stages N, with any strategy"}};
 
 // Whether some dimension can be split over all of the devices, which are
-// several.
+// several. Dimensions without elements are not split.
 bool CanSplit(const Sharding& sharding, int64_t devices) {
   if (devices == 1) return false;
   return std::any_of(
       sharding.dims.begin(), sharding.dims.end(),
-      [&](const DimSharding& dim) { return GlobalSize(dim) % devices == 0; });
+      [&](const DimSharding& dim) {
+        return GlobalSize(dim) > 0 && GlobalSize(dim) % devices == 0;
+      });
 }
 
 // Whether dimension `index` is sharded over those of these axes that divide it.

@@ -118,7 +118,7 @@ AxisList DividingAxes(const Mesh& mesh, const std::vector<int32_t>& axes,
   for (const int32_t axis : axes) {
     AxisList more = dividing;
     more.Append(mesh.SubAxes(axis));
-    if (size % mesh.Size(more) == 0) dividing = more;
+    if (size > 0 && size % mesh.Size(more) == 0) dividing = more;
   }
   return dividing;
 }

@@ -43,7 +43,7 @@ ExpertAxes AxesOf(Expert expert, const Mesh& mesh,
 
 AxisList SubAxesOf(const Mesh& mesh, const std::vector<int32_t>& axes);
 
-// Those of `axes`, from the first on, that together divide `size`.
+// Those of `axes`, from the first on, that together divide `size`; none of 0.
 AxisList DividingAxes(const Mesh& mesh, const std::vector<int32_t>& axes,
                       int64_t size);
 

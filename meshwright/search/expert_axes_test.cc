@@ -93,6 +93,7 @@ TEST(DividingAxesTest, LeavesOutWhatDoesNotDivide) {
   both.Append(mesh.SubAxes(2));
   EXPECT_EQ(DividingAxes(mesh, {0, 1, 2}, 4), both);
   EXPECT_EQ(DividingAxes(mesh, {0, 1, 2}, 5), AxisList());
+  EXPECT_EQ(DividingAxes(mesh, {0, 1, 2}, 0), AxisList());
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ absl::Status CheckHello(const proto::Hello& hello) {
   }
   const size_t longest =
       std::max({hello.host().size(), hello.platform().size(),
-                hello.device_kind().size(), hello.address().size()});
+                hello.device_kind().size(), hello.address().size(),
+                hello.plugin().size()});
   if (longest > kMaxFieldBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("worker ", WorkerName(hello), " says hello with ", longest,

@@ -16,13 +16,13 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/service/grpc_status.h"
 #include "meshwright/service/limits.h"
-#include "meshwright/service/memory_shares.h"
 #include "meshwright/service/metadata.h"
 #include "meshwright/service/step_answer.h"
 #include "meshwright/service/tensor_parts.h"
 #include "meshwright/service/tensor_sender.h"
 #include "meshwright/service/upload_budget.h"
 #include "meshwright/service/utf8.h"
+#include "meshwright/wire/memory_shares.h"
 #include "proto/service.grpc.pb.h"
 
 namespace meshwright {

@@ -163,8 +163,7 @@ class StreamLink final : public WorkerLink {
 
   const proto::Hello& hello() const override { return stream_->hello(); }
   absl::Status Send(proto::WorkerCommand command) override {
-    const bool urgent =
-        command.has_abort() || command.has_renew() || command.has_shutdown();
+    const bool urgent = IsUrgent(command);
     return stream_->Send(std::move(command), urgent);
   }
   void Start(Events events) override {

@@ -16,7 +16,7 @@ namespace meshwright {
 inline constexpr char kProtocolKey[] = "meshwright-protocol";
 inline constexpr char kTokenKey[] = "authorization";
 inline constexpr char kTokenPrefix[] = "Bearer ";
-// Of the client's memory, if it shares any (memory_shares.h).
+// Of the client's memory, if it shares any (wire/memory_shares.h).
 inline constexpr char kMemoryKey[] = "meshwright-memory";
 // The coordinator's version, in its first answer.
 inline constexpr char kVersionKey[] = "meshwright-version";

@@ -29,6 +29,11 @@ absl::Status ServeWorker(ServeWorkerOptions options) {
                               .connect_timeout = options.connect_timeout};
   proto::Hello& hello = join.hello;
   hello.set_platform(engine.client()->platform_name());
+  // Some say at length how they were built.
+  constexpr size_t kMostBytes = 200;
+  hello.set_plugin(
+      absl::StrCat(engine.client()->platform_version().substr(0, kMostBytes),
+                   ", PJRT ", plugin->api_version()));
   hello.set_device_kind(engine.client()->devices()[0]->kind());
   hello.set_devices(static_cast<int>(engine.client()->devices().size()));
   hello.set_rank(options.rank);

@@ -29,6 +29,10 @@ class Solver {
 
   absl::StatusOr<Solution> Run();
 
+  // Whether all assignments seen so far cost too much to be told from forbidden
+  // ones.
+  bool too_costly() const { return too_costly_; }
+
  private:
   bool Stop() const { return watch_.seconds() >= stop_seconds_; }
   // Finds the first assignment and the first bound, and measures how long
@@ -50,12 +54,15 @@ class Solver {
   Solution solution_;
   // No feasible assignment is cheaper than best_cost_.
   bool proved_ = false;
+  bool too_costly_ = false;
   int64_t best_cost_ = kCoreInfinity;
 };
 
 void Solver::Offer(std::vector<int32_t> assignment) {
   const Evaluation evaluation = Evaluate(problem_, assignment);
-  if (!evaluation.allowed() || evaluation.cost >= best_cost_) return;
+  if (!evaluation.allowed()) return;
+  too_costly_ = best_cost_ == kCoreInfinity && evaluation.cost >= best_cost_;
+  if (evaluation.cost >= best_cost_) return;
   best_cost_ = evaluation.cost;
   solution_.assignment = std::move(assignment);
 }
@@ -66,6 +73,10 @@ void Solver::Begin() {
   if (!primal.best().empty()) Offer(ExpandCore(graph_, core_, primal.best()));
   const Stopwatch check;
   solution_.lower_bound = CertifiedBound(core_, start_.prices, start_.messages);
+  if (best_cost_ == kCoreInfinity &&
+      solution_.lower_bound > kCoreInfinity / 4) {
+    too_costly_ = true;
+  }
   // The end of the search also checks a bound, which may take longer on a busy
   // machine.
   stop_seconds_ -= std::min(0.3 * stop_seconds_, 4 * check.seconds());
@@ -169,6 +180,32 @@ absl::StatusOr<Solution> Solver::Run() {
   return Finish();
 }
 
+// With costs in units this many times as large, rounded down.
+Problem InUnitsOf(int64_t unit, Problem problem) {
+  const auto divide = [&](int64_t& cost) {
+    if (cost < kInfiniteCost) cost /= unit;
+  };
+  for (ProblemNode& node : problem.nodes) {
+    std::ranges::for_each(node.costs, divide);
+  }
+  for (CostTable& table : problem.tables) {
+    std::ranges::for_each(table.cells, divide);
+  }
+  return problem;
+}
+
+// Costs that a core would take for forbidden are none in larger units.
+absl::StatusOr<Solution> SolveInLargeUnits(const Problem& problem,
+                                           const SolveOptions& options) {
+  constexpr int64_t kUnit = kInfiniteCost / kCoreInfinity + 1;
+  const Problem coarse = InUnitsOf(kUnit, problem);
+  MW_ASSIGN_OR_RETURN(Solution solution, Solver(coarse, options).Run());
+  solution.cost = Evaluate(problem, solution.assignment).cost;
+  solution.lower_bound *= kUnit;
+  solution.proved_optimal = solution.lower_bound == solution.cost;
+  return solution;
+}
+
 }  // namespace
 
 absl::StatusOr<Solution> Solve(const Problem& problem,
@@ -176,7 +213,10 @@ absl::StatusOr<Solution> Solve(const Problem& problem,
   MW_RETURN_IF_ERROR(Verify(problem));
   MW_CHECK(options.initial.empty() ||
            options.initial.size() == problem.nodes.size());
-  return Solver(problem, options).Run();
+  Solver solver(problem, options);
+  absl::StatusOr<Solution> solution = solver.Run();
+  if (solution.ok() || !solver.too_costly()) return solution;
+  return SolveInLargeUnits(problem, options);
 }
 
 }  // namespace meshwright

@@ -49,7 +49,8 @@ struct Solution {
 
 // kInvalidArgument for problems that Verify refuses; kResourceExhausted, with a
 // one-line reason, if no assignment is allowed; kDeadlineExceeded if none was
-// found before a limit. Total costs of 4 * 10^15 and more are not supported.
+// found before a limit. Where all assignments cost 4 * 10^15 and more, the bound
+// is that of costs rounded down to multiples of 251.
 absl::StatusOr<Solution> Solve(const Problem& problem,
                                const SolveOptions& options);
 

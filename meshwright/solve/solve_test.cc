@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/solve/brute_force_for_test.h"
 
@@ -37,6 +39,30 @@ TEST(SolveTest, FindsTheOptimumWithinLimits) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     ExpectSolved(RandomProblem({}, seed));
+  }
+}
+
+// Every assignment costs more than a core can tell from a forbidden one.
+TEST(SolveTest, FindsTheOptimumOfLargeCosts) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = RandomProblem({}, seed);
+    problem.nodes.push_back({.costs = {100}});
+    const auto best = BruteForce(problem);
+    const auto scale = [](int64_t& cost) {
+      if (cost < kInfiniteCost) cost *= 251'000'000'000'000;
+    };
+    for (ProblemNode& node : problem.nodes) {
+      std::ranges::for_each(node.costs, scale);
+    }
+    for (CostTable& table : problem.tables) {
+      std::ranges::for_each(table.cells, scale);
+    }
+    const auto solution = Solve(problem, {.work_limit = 200'000'000});
+    ASSERT_EQ(solution.ok(), best.has_value()) << solution.status();
+    if (!best.has_value()) continue;
+    EXPECT_EQ(solution->cost, Evaluate(problem, *best).cost);
+    EXPECT_EQ(solution->lower_bound, solution->cost);
   }
 }
 

@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<ShmSegment>> ShmSegment::Create() {
 
 absl::StatusOr<std::unique_ptr<ShmSegment>> ShmSegment::Create(
     size_t message_bytes) {
-  const int file = memfd_create("meshwright", MFD_CLOEXEC);
+  const int file = memfd_create("meshwright-wire", MFD_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, "memfd_create");
   // Pages that are never touched use no memory.
   const size_t size = SizeOf<Head>() + message_bytes;

@@ -28,7 +28,7 @@ from meshwright.lowered_module import (
 )
 from meshwright.naming import leaf_names, require_unique
 from meshwright.pairing import Selection, pair_state
-from meshwright.partitioned_functions import as_kernels
+from meshwright.partitioned_functions import as_kernels, lowering_parameters
 from meshwright.rules import Rules, check_rules, rules_text
 from meshwright.tracing import TracedStep, function_name, trace
 
@@ -259,7 +259,10 @@ def _to_hlo(traced, platform: str) -> HloModule:
 
     try:
         with assumed_present(platform):
-            lowered = traced.lower(lowering_platforms=(platform,))
+            lowered = traced.lower(
+                lowering_platforms=(platform,),
+                _private_parameters=lowering_parameters(),
+            )
         return HloModule(stablehlo_to_hlo(bytecode(lowered.compiler_ir())))
     except Exception as error:
         raise MeshwrightError(

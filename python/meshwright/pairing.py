@@ -126,7 +126,7 @@ def pair_state(step: TracedStep, selection: Selection) -> dict[int, int]:
         return pairs
     rest = [arg for arg in step.arguments if not pairs.keys() & set(arg.parameters)]
     if not pair([arg for arg in rest if arg.donated]):
-        pair([arg for arg in rest if not arg.is_float_scalar])
+        pair([arg for arg in rest if not arg.is_like_losses])
     return pairs
 
 

@@ -8,7 +8,8 @@ does not say that each part can be computed without the others.
 
 Rules that are functions of mesh and types are called as JAX calls them, with a mesh
 without axes: the module is for any. Where that fails, the function is lowered like any
-other.
+other: for one device, also where a shard_map has a mesh of several, for which JAX would
+leave it to XLA (cuDNN's attention beside a mixture's shard_map).
 """
 
 import re
@@ -25,6 +26,21 @@ _PRIMITIVE = "custom_partitioning"
 def as_kernels(closed_jaxpr):
     """The program with such functions as kernels; the same object if it has none."""
     return _rewritten(closed_jaxpr)
+
+
+def lowering_parameters():
+    """For `Traced.lower`: without such functions that are left to XLA."""
+    from jax._src import core
+    from jax._src.custom_partitioning import custom_partitioning_p
+    from jax._src.interpreters import mlir
+
+    def lower(context, *values, call, **_):
+        function = mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)
+        return function(context, *values)
+
+    return mlir.LoweringParameters(
+        override_lowering_rules=((custom_partitioning_p, lower),)
+    )
 
 
 def rule_text(rule, operands: list[int], results: list[int]) -> str:

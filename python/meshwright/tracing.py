@@ -6,6 +6,7 @@ the contents of nnx objects after the call are returned in addition to the resul
 """
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,10 +34,15 @@ class Argument:
         return any(leaf.donated for leaf in self.leaves)
 
     @property
-    def is_float_scalar(self) -> bool:
+    def is_like_losses(self) -> bool:
+        """Whether it is floating scalars without keys, as a learning rate is: then a
+        loss that comes back is as likely as its next value."""
+        import jax
         import jax.numpy as jnp
 
-        return all(
+        paths, _ = jax.tree_util.tree_flatten_with_path(self.tree)
+        keys = [key for path, _ in paths for key in path]
+        return all(isinstance(key, jax.tree_util.SequenceKey) for key in keys) and all(
             not leaf.shape and jnp.issubdtype(leaf.dtype, jnp.floating)
             for leaf in self.leaves
         )
@@ -100,6 +106,9 @@ class Call:
             return tree
 
         pure.__name__ = pure.__qualname__ = function_name(self.fn)
+        # Errors of jax say where it is written.
+        pure.__signature__ = inspect.signature(pure)
+        pure.__wrapped__ = self.fn
         return jax.jit(pure, keep_unused=True).trace(*self.args, **self.kwargs)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from meshwright.client.place import Place, is_address
+from meshwright.errors import MeshwrightError
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,14 @@ def test_platforms(cluster, platform, tmp_path):
         (tmp_path / "cluster.json").write_text(cluster)
         cluster = tmp_path / "cluster.json"
     assert Place(cluster, None, None, None).platform == platform
+
+
+@pytest.mark.parametrize("name", ["no/cluster", "cluster.json"])
+def test_files_that_are_not_there(name, tmp_path):
+    with pytest.raises(MeshwrightError, match=f"{name}: No such file or directory"):
+        Place(tmp_path / name, None, None, None)
+    with pytest.raises(MeshwrightError, match="Is a directory"):
+        Place(tmp_path, None, None, None)
 
 
 def test_from_the_environment(monkeypatch):

@@ -7,8 +7,9 @@ and which device it is on), layers (a region in a scan over layers), partial (ma
 along one axis of two), numbered and numbered_rows (the same, and which device it is on,
 along the inner or the outer axis), fsdp (weights gathered along the axis of the batch, a mask that
 enters, a loop of permutations, and which device it is on), two (one region after the
-other), seeded (random numbers by device), positions (the row on a device) or inside (the
-loss within a region); FORM is shardy or gspmd. FOLDER gets step.hlo.pb, inputs.npz by
+other), seeded (random numbers by device), positions (the row on a device), inside (the
+loss within a region) or library (custom_partitioning in a region that is manual along
+one axis, and beside it, which JAX itself leaves to XLA: with a MODULE only); FORM is shardy or gspmd. FOLDER gets step.hlo.pb, inputs.npz by
 parameter, and after.npz: the state after three steps on 8 virtual devices, partitioned
 by XLA. With a MODULE it is only lowered.
 """
@@ -27,6 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import PartitionSpec as P
 
 import meshwright
@@ -174,6 +176,34 @@ def inside(x, up, down, y):
     return lax.psum(jnp.sum((out - y) ** 2), "data") / (8 * 16)
 
 
+@custom_partitioning
+def tanh(x):
+    return jnp.tanh(x)
+
+
+tanh.def_partition(partition=lambda mesh, args, results: None)
+tanh_with_gradient = jax.custom_vjp(tanh)
+tanh_with_gradient.defvjp(
+    lambda x: (tanh(x), tanh(x)), lambda y, dy: ((1 - y**2) * dy,)
+)
+
+
+@partial(
+    jax.shard_map,
+    mesh=MESH,
+    axis_names={"model"},
+    in_specs=(P(), P(None, "model"), P("model", None)),
+    out_specs=P(),
+    check_vma=False,
+)
+def with_library(x, up, down):
+    return lax.psum(tanh_with_gradient(x @ up) @ down, "model")
+
+
+def library(x, up, down):
+    return tanh_with_gradient(with_library(x, up, down))
+
+
 def layers(x, up, down):
     def layer(x, weights):
         return x + mlp(x, *weights), None
@@ -185,7 +215,7 @@ def layers(x, up, down):
 BLOCKS = {"mlp": mlp, "ring": ring, "layers": layers, "partial": one_axis}
 BLOCKS |= {"numbered": numbered, "numbered_rows": numbered_rows}
 BLOCKS |= {"fsdp": fsdp, "two": two, "seeded": seeded, "positions": positions}
-BLOCKS |= {"inside": inside}
+BLOCKS |= {"inside": inside, "library": library}
 
 
 def step_with(block):

@@ -1,5 +1,6 @@
 """Mistakes get one clear line and exit code 2; nothing crashes or hangs."""
 
+import json
 import os
 import random
 
@@ -32,6 +33,15 @@ def test_files_that_are_no_modules(cli, tmp_path, plain, command):
         path.write_bytes(content)
         line = cli.refuses(command, path)
         assert expected in line and str(path) in line
+
+
+def test_long_and_odd_values_leave_a_readable_line(cli, mlp, tmp_path):
+    path = tmp_path / "cluster.json"
+    for value in ("x" * 5000, "\x1b[31m\x07"):
+        path.write_text(json.dumps({"device": {"kind": value}, "hosts": []}))
+        line = cli.refuses("plan", mlp, "--cluster", path)
+        assert len(line) < 1500 and "\x1b" not in line
+        assert "unknown device kind" in line and line.endswith("tpu-v5p, cpu")
 
 
 def test_missing_file_and_folder(cli, tmp_path):

@@ -18,8 +18,8 @@ CHUNK = 20
 # Tiny ones that failed once, found by hand.
 FAILED_ONCE = (2729, 5376, 9787)
 LONG = "MW_LONG" in os.environ
-TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "280" if LONG else "40"))
-PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "25" if LONG else "5"))
+TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "280" if LONG else "20"))
+PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "25" if LONG else "3"))
 FIRST = int(os.environ.get("MW_FIRST_SEED", "0"))
 
 

@@ -108,6 +108,13 @@ def test_devices_of_partly_manual_regions_are_numbered(cli, steps, kind, meshes,
     assert cli.json("check", folder / "step.hlo.pb", "--plan", path)["ok"]
 
 
+def test_functions_of_libraries_are_those_of_one_device(cli, tmp_path):
+    """Not left to XLA, as where JAX lowers for the devices of the region's mesh."""
+    module = tmp_path / "step.hlo.pb"
+    scripts.run(SCRIPT, "library", "shardy", module)
+    assert cli.json("check", module, "--mesh", "data=2,model=4", "--steps", "1")["ok"]
+
+
 def test_more_devices_hold_copies(cli, steps):
     """On 16 devices the region's mesh gets an axis for the rest."""
     folder = steps("mlp")

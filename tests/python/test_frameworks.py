@@ -214,6 +214,7 @@ def test_errors_are_whole_and_name_the_step():
         text = str(caught.value)
         assert "cannot trace step: TracerBoolConversionError: Attempted" in text
         assert "\n" not in text
+        assert "tracing.py" not in text  # Where it is written, if anywhere.
         # The whole of a sentence, or where to read on.
         assert text.endswith((".", "TracerBoolConversionError"))
 

@@ -184,6 +184,20 @@ def test_integer_scalars_are_no_loss():
     assert module.loss == 1
 
 
+def test_scalars_with_keys_are_state():
+    """A line is fitted: all of its state are scalars. A learning rate is none."""
+
+    def fn(state, rate, x):
+        loss = (state["a"] * x + state["b"]) ** 2
+        return {"a": state["a"] - rate * x, "b": state["b"] - rate}, loss
+
+    number = shape()
+    module = meshwright.lower(fn, {"a": number, "b": number}, number, number)
+    expected = {"state/a": "state", "state/b": "state", "rate": "data", "x": "data"}
+    assert roles(module) == expected
+    assert module.loss == 2
+
+
 def test_names_replace_the_arguments_names():
     module = meshwright.lower(sgd, STATE, X, names=["weights", "data"])
     assert [p.name for p in module.parameters] == ["weights/b", "weights/w", "data"]

@@ -166,6 +166,7 @@ def test_published_sizes_have_the_published_count(model, size):
     assert millions == pytest.approx(PUBLISHED[model, size], rel=TOLERANCE)
 
 
+@pytest.mark.one_jax
 @pytest.mark.parametrize(("model", "size"), published())
 def test_published_sizes_lower_from_shapes_alone(model, size):
     step = zoo.build(model, size)

@@ -31,7 +31,7 @@ TEST(RaggedDotRule, RowsHaveTheirMatrix) {
   EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kReduced);
   EXPECT_EQ(KindOf(rule, 1, 0), FactorKind::kReduced);
   EXPECT_EQ(KindOf(rule, 1, 2), FactorKind::kKept);
-  for (uint64_t seed = 1; seed <= (IsLong() ? 4 : 2); ++seed) {
+  for (uint64_t seed = 1; seed <= (IsLong() ? 4 : 1); ++seed) {
     EXPECT_EQ(CheckRule(kRows, {.seed = seed}), absl::OkStatus());
   }
 }
@@ -41,7 +41,7 @@ TEST(RaggedDotRule, AProductForEachGroup) {
   EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kReduced);
   EXPECT_EQ(KindOf(rule, 1, 1), FactorKind::kKept);
   EXPECT_EQ(rule.factors[rule.results[0][0][0]].kind, FactorKind::kKept);
-  for (uint64_t seed = 1; seed <= (IsLong() ? 4 : 2); ++seed) {
+  for (uint64_t seed = 1; seed <= (IsLong() ? 4 : 1); ++seed) {
     EXPECT_EQ(CheckRule(kProducts, {.seed = seed}), absl::OkStatus());
   }
 }
@@ -79,14 +79,15 @@ TEST(RaggedDotRule, Batches) {
                                  "f32[4,6,2]", 2);
   EXPECT_EQ(KindOf(RuleFor(*Build(shared).instruction), 1, 1),
             FactorKind::kReduced);
-  EXPECT_EQ(CheckRule(shared), absl::OkStatus());
+  EXPECT_EQ(CheckRule(shared, kQuick), absl::OkStatus());
   EXPECT_EQ(CheckRule(RaggedDot({"f32[4,6,8]", "f32[4,6,2]", "s32[4,3]"},
                                 {.lhs_contracting = {1},
                                  .rhs_contracting = {1},
                                  .lhs_batch = {0},
                                  .rhs_batch = {0},
                                  .ragged = {1}},
-                                "f32[3,4,8,2]", 2)),
+                                "f32[3,4,8,2]", 2),
+                      kQuick),
             absl::OkStatus());
 }
 
@@ -102,7 +103,7 @@ TEST(RaggedDotRule, Blocks) {
       {"f32[4,6,8]", "f32[4,6,2]", "s32[4,6]"},
       {.lhs_contracting = {0, 1}, .rhs_contracting = {0, 1}, .ragged = {1}},
       "f32[6,8,2]", 1);
-  for (uint64_t seed = 1; seed < 3; ++seed) {
+  for (uint64_t seed = 1; seed <= (IsLong() ? 2 : 1); ++seed) {
     EXPECT_EQ(CheckRule(rows, {.seed = seed}), absl::OkStatus());
     EXPECT_EQ(CheckRule(products, {.seed = seed}), absl::OkStatus());
   }

@@ -1,6 +1,7 @@
 // ragged-dot in blocks of rows gives what its definition says.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <random>
@@ -104,8 +105,13 @@ void ExpectByDefinition(OneOp op, const std::vector<double>& sizes = {}) {
   ASSERT_TRUE(found.ok()) << found.status();
   const std::vector<double> wanted = ByDefinition(built, inputs);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    ASSERT_EQ((*found)[0].ElementAsDouble(static_cast<int64_t>(i)), wanted[i])
-        << "element " << i;
+    const double element =
+        (*found)[0].ElementAsDouble(static_cast<int64_t>(i));
+    if (!std::isfinite(wanted[i])) {
+      ASSERT_FALSE(std::isfinite(element)) << "element " << i;
+    } else {
+      ASSERT_EQ(element, wanted[i]) << "element " << i;
+    }
   }
 }
 
@@ -126,6 +132,20 @@ OneOp Products(const std::string& type, int64_t rows, int64_t groups) {
        absl::StrCat(type, "[", rows, ",2]"), absl::StrCat("s32[", groups, "]")},
       {.lhs_contracting = {0}, .rhs_contracting = {0}, .ragged = {0}},
       absl::StrCat(type, "[", groups, ",3,2]"));
+}
+
+// What is not finite in a row of one group is nothing of another.
+TEST(RaggedDotValues, NanStaysInItsGroup) {
+  for (const int operand : {0, 1}) {
+    for (OneOp op : {Products("f32", 3000, 4), Products("bf16", 300, 4),
+                     Rows("f32", 300, 4)}) {
+      if (operand == 1) op.draws[0] = Integers(1, 2);
+      op.draws[operand] = [i = 0](Random& random) mutable {
+        return i++ == 7 ? std::nan("") : Integers(-2, 2)(random);
+      };
+      ExpectByDefinition(op, {70, 80, 60, 90});
+    }
+  }
 }
 
 // 3000 rows: blocks of 1024, of 2048 for products.

@@ -91,14 +91,15 @@ def steps(long: bool) -> list[Step]:
         Step("unit-tests", _unit_tests(long), ("build",), cores=every),
         *_sanitized("dev", "asan", ASAN + ASAN_LONG * long, long, ("hlo_fuzz",)),
         *_sanitized("tsan", "tsan", TSAN + TSAN_LONG * long, long),
-        Step("client", _pytest("client", VENV, "tests/client", marks), both),
+        # These wait for processes that were killed, and for daemons.
+        Step("client", _pytest("client", VENV, "tests/client", marks), both, 0),
+        Step("launchers", _launchers(long, marks), both, 0),
         Step("python", _pytest("python", VENV, "tests/python", marks), both),
         Step(
             "jax-old",
             _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks_old),
             ("wheels-old", "build"),
         ),
-        Step("launchers", _launchers(long, marks), both),
         Step("examples", _pytest("examples", VENV, "tests/examples", marks), both),
         Step("fuzz-asan-1", _fuzz(fuzz_count // 2, 1), ("build-asan",)),
         Step("fuzz-asan-2", _fuzz(fuzz_count // 2, 2), ("build-asan",)),
@@ -108,11 +109,11 @@ def steps(long: bool) -> list[Step]:
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
         Step("text", _pytest("text", VENV, "tests/text", marks), both),
         Step("replay", _replay(long), ("build",), cores=2),
-        # In small pieces to the end, so that no core is idle then; one more than there
+        # In small pieces to the end, so that no core is idle then; two more than there
         # are cores, since tests of processes also wait.
         Step(
             "e2e",
-            _pytest("e2e", VENV, "tests/e2e", marks, every + 1),
+            _pytest("e2e", VENV, "tests/e2e", marks, every + 2),
             (*all_venvs, "build"),
             cores=every,
         ),
@@ -236,7 +237,8 @@ def _build(preset: str, targets: tuple[str, ...] = ()):
 def _unit_tests(long: bool):
     def run(task: Task) -> Outcome:
         found = unit_tests.batches(unit_tests.programs(BUILD / "release"))
-        return unit_tests.UnitTests(task, build.cores(), _env(), long).run(found)
+        # One more than there are cores, since some tests wait.
+        return unit_tests.UnitTests(task, build.cores() + 1, _env(), long).run(found)
 
     return run
 
@@ -282,13 +284,14 @@ def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
         if not any((ROOT / folder).glob("**/test_*.py")):
             raise StepFailed(f"there are no tests in {folder}")
         argv = [venv / "bin" / "python", "-m", "pytest", folder, "-v", "--no-header"]
-        argv += ["--tb=short", "-p", "no:cacheprovider", "--durations=40"]
+        argv += ["--tb=short", "-p", "no:cacheprovider", "-p", "mw.processor_times"]
         argv += ["-m", marks] if marks else []
         if workers > 1:
             argv += ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
         counts = r"=+ .*\bin [\d.]+s.* =+"
         # An XLA that does not know a flag ends the process.
-        env = {"XLA_FLAGS": XLA_FLAGS_OLD} if venv == VENV_JAX_OLD else None
+        env = {"XLA_FLAGS": XLA_FLAGS_OLD} if venv == VENV_JAX_OLD else {}
+        env["PYTHONPATH"] = str(ROOT / "tools")
         return _counted(argv, f"pytest-{name}", counts, task, env)
 
     return run

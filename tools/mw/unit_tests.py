@@ -125,11 +125,11 @@ def read_log(text: str) -> Results:
 
 
 class UnitTests:
-    """Runs batches on `cores` threads."""
+    """Runs `at_once` batches at a time."""
 
-    def __init__(self, task: Task, cores: int, env: dict[str, str], long: bool):
+    def __init__(self, task: Task, at_once: int, env: dict[str, str], long: bool):
         self._task = task
-        self._cores = cores
+        self._at_once = at_once
         self._env = env
         self._limit = LIMIT_LONG_S if long else LIMIT_S
         self._all = Results()
@@ -140,7 +140,7 @@ class UnitTests:
         total = sum(len(batch.tests) for batch in found)
         if total == 0:
             raise StepFailed("there are no unit tests")
-        with ThreadPoolExecutor(self._cores) as pool:
+        with ThreadPoolExecutor(self._at_once) as pool:
             for _ in pool.map(lambda batch: self._run(batch, total), found):
                 pass
         passed, failed = len(self._all.passed), len(self._all.failures)

@@ -7,7 +7,8 @@
         array = loans.array("w", dtype, shape)
 
 A call that ends without an answer may be one that the engine is still at: its regions
-are not used again.
+are not used again. Nor are those that a failed call was to fill: a worker that a
+coordinator has lost may only have been silent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,8 +37,10 @@ class Loans:
         if kind is None or (
             issubclass(kind, MeshwrightError) and not issubclass(kind, NoAnswer)
         ):
-            for region in (*self._given, *self._wanted.values()):
+            for region in self._given:
                 region.give_back()
+            for region in self._wanted.values():
+                region.give_back() if kind is None else region.abandon()
         self._given, self._wanted = [], {}
 
     def take(self, size: int) -> Region | None:

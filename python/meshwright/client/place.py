@@ -192,8 +192,9 @@ def local_cluster() -> str:
 
 def _cluster_text(text: str) -> str:
     """What is in a cluster file; other words stay."""
+    is_name = not set(text) & set("\n{") and ("/" in text or text.endswith(".json"))
     path = Path(text)
     try:
-        return path.read_text() if path.is_file() else text
+        return path.read_text() if is_name or path.is_file() else text
     except OSError as error:
         raise MeshwrightError(f"cluster={text}: {error.strerror}") from error

@@ -155,7 +155,7 @@ class SharedMemory:
 def share_with(name: str) -> "tuple[SharedMemory, socket.socket, str] | None":
     """New memory, shared with the coordinator that listens at this abstract Unix socket
     as long as the connection is open, and its key for calls. None if that is not on
-    this machine, or has none (meshwright/service/memory_shares.h)."""
+    this machine, or has none (meshwright/wire/memory_shares.h)."""
     if not name:
         return None
     with contextlib.ExitStack() as undo:
@@ -189,6 +189,11 @@ class Region:
 
     def give_back(self) -> None:
         self._memory._give_back(self.offset, self.size)
+
+    def abandon(self) -> None:
+        """It is not used again: somebody may still write to it."""
+        memory = self._memory
+        memory._empty(self.offset, _rounded(self.size))
 
     def into_array(self, dtype, shape):
         """The same; gives it back when neither the array nor a view of it is left."""
