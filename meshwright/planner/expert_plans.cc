@@ -205,7 +205,7 @@ WrittenCandidate TakenForOwn(const PlanTask& task, const MeshSearch& search,
                              const std::vector<PlanCandidate>& known,
                              WrittenCandidate expert) {
   const PlanCandidate own = expert.found.With(Expert::kAuto);
-  double bound = BoundOn(known, own.variant(), own.setting().mesh);
+  double bound = BoundOn(known, own.variant(), own.setting());
   if (bound == 0) {
     bound =
         Refined(search, own, task.memory_bytes, task.request.time_limit_seconds)

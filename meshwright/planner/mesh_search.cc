@@ -36,6 +36,7 @@ absl::StatusOr<MeshTask> MeshSearch::TaskOf(const StepVariant& variant,
   task.prices = SearchPrices(request_, rates_, cluster_, mesh);
   task.rates = &rates_;
   if (request_.expert == Expert::kVolume) task.objective = Objective::kVolume;
+  task.joint_reductions = setting.joint_reductions;
   task.ways = PathsOf(mesh);
   task.policy = policy_.mesh;
   task.memory_limit = memory_limit;

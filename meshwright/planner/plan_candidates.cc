@@ -100,10 +100,11 @@ std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
 }
 
 double BoundOn(const std::vector<PlanCandidate>& found,
-               const StepVariant& variant, const Mesh& mesh) {
+               const StepVariant& variant, const Setting& setting) {
   double bound = 0;
   for (const PlanCandidate& one : found) {
-    if (&one.variant() == &variant && one.setting().mesh == mesh) {
+    if (&one.variant() == &variant && one.setting().mesh == setting.mesh &&
+        one.setting().joint_reductions == setting.joint_reductions) {
       bound = std::max(bound, one.plan().bound_seconds);
     }
   }

@@ -41,10 +41,10 @@ std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
                                   const std::vector<Mesh>& meshes,
                                   const SearchPolicy& policy);
 
-// A lower bound on all plans of step variant `variant` on `mesh`, from the
-// bounds of `found`.
+// A lower bound on all plans of step variant `variant` on the mesh of `setting`
+// at its prices, from the bounds of `found`.
 double BoundOn(const std::vector<PlanCandidate>& found,
-               const StepVariant& variant, const Mesh& mesh);
+               const StepVariant& variant, const Setting& setting);
 
 }  // namespace meshwright
 

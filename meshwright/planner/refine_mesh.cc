@@ -84,8 +84,9 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
       if (tried == (is_small ? effort.many_splits : effort.few_splits)) break;
       if (!is_small && (&one != best || is_behind)) break;
       // A mesh may be derived from several plans; the first is the best.
-      const Setting setting =
+      Setting setting =
           SettingOf(one.variant(), split.mesh, task.request.expert);
+      setting.joint_reductions = one.setting().joint_reductions;
       const bool is_known = std::ranges::any_of(
           trials, [&](const Trial& of) { return of.setting == setting; });
       if (is_known) continue;

@@ -11,6 +11,9 @@ struct SearchEffort {
   // Where even many micro-batches hardly fit: first those settings whose
   // plans are found quickly.
   bool quick_settings_first = false;
+  // Whether coarse candidates are also searched for with a latency for each
+  // all-reduce: where steps are short, the shared ones may seem too cheap.
+  bool latencies_apart = true;
   // How many coarse candidates go on to the second round.
   size_t kept = 4;
   // Whether these are all refined, even if one of them is proven near-optimal
@@ -46,6 +49,7 @@ struct SearchEffort {
 // Refining all candidates of a large step, or moving the work of its stages,
 // takes long and gains little.
 inline constexpr SearchEffort kLargeStepEffort = {.quick_settings_first = true,
+                                                  .latencies_apart = false,
                                                   .kept = 2,
                                                   .refine_all = false,
                                                   .last_gap = 0.01,

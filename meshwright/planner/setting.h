@@ -47,6 +47,7 @@ struct Setting {
   StageSetting stages;
   std::optional<ScheduleKind> schedule;  // Null: the fastest.
   Expert expert = Expert::kAuto;
+  bool joint_reductions = false;  // As in MeshTask.
 
   // The same for other strategies.
   Setting With(Expert other) const {
@@ -66,7 +67,8 @@ struct Setting {
     return H::combine(std::move(h), setting.mesh.device_ids(),
                       setting.micro_batches, setting.recompute, split.count,
                       split.ranks, split.doubled, split.is_doubled,
-                      setting.schedule, setting.expert);
+                      setting.schedule, setting.expert,
+                      setting.joint_reductions);
   }
 };
 

@@ -21,6 +21,7 @@ TEST(Setting, EveryFieldTellsSettingsApart) {
       [](Setting& one) { one.stages.doubled = 1; },
       [](Setting& one) { one.stages.is_doubled = true; },
       [](Setting& one) { one.schedule = ScheduleKind::k1F1B; },
+      [](Setting& one) { one.joint_reductions = true; },
       [](Setting& one) { one.expert = Expert::kDp; },
   };
   const absl::Hash<Setting> hash;

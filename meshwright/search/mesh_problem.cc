@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "meshwright/base/check.h"
 #include "meshwright/cost/instruction_time.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/workspaces.h"
@@ -12,16 +11,6 @@
 #include "meshwright/rules/recorded_flops.h"
 
 namespace meshwright {
-namespace {
-
-int64_t Units(double seconds) {
-  MW_CHECK(!std::isnan(seconds));
-  if (seconds >= kForbiddenSeconds) return kInfiniteCost;
-  return static_cast<int64_t>(
-      std::llround(std::min(seconds * kUnitsPerSecond, 1e17)));
-}
-
-}  // namespace
 
 // The largest possible use of small values is subtracted from the limit, which
 // leaves the solver free to treat them exactly.
@@ -53,7 +42,11 @@ void LimitMemory(int64_t limit, int32_t points, const MeshPolicy& policy,
 MeshProblem::MeshProblem(const StepModel& model, const MeshTask& task,
                          Resharder& resharder, const OneAxisFree* only,
                          Parts parts)
-    : model_(model), task_(task), mesh_(task.mesh), resharder_(resharder) {
+    : model_(model),
+      task_(task),
+      mesh_(task.mesh),
+      resharder_(resharder),
+      reshards_(pool_, task.FurtherArray(), resharder, problem_) {
   const int32_t groups = model.groups.count();
   options_.resize(groups);
   const OptionMaker maker(model, mesh_, task.requirements, pool_);
@@ -246,7 +239,8 @@ void MeshProblem::AddGroup(GroupId group, std::vector<Option> options) {
   }
   options_[group] = std::move(options);
   for (const Option& option : options_[group]) {
-    node.costs.push_back(Units(WorkOf(group, option) * model_.weights[group]));
+    node.costs.push_back(
+        UnitsOf(WorkOf(group, option) * model_.weights[group]));
   }
   for (const GroupValueId value : model_.group_values[group]) {
     std::vector<double> bytes;
@@ -290,41 +284,6 @@ void MeshProblem::AddStatePair(GroupId parameter, GroupId output) {
       {parameter, output, problem_.AddTable(std::move(table))});
 }
 
-std::vector<int32_t> MeshProblem::NumbersOf(
-    const std::vector<ShardingId>& forms) const {
-  std::vector<int32_t> numbers;
-  numbers.reserve(forms.size());
-  for (const ShardingId form : forms) {
-    numbers.push_back(resharder_.Number(pool_[form]));
-  }
-  return numbers;
-}
-
-int32_t MeshProblem::MoveTable(ElementType type,
-                               const std::vector<ShardingId>& from,
-                               const std::vector<ShardingId>& to,
-                               double weight) {
-  const auto list = [&](const std::vector<ShardingId>& forms) {
-    return lists_.try_emplace(forms, static_cast<int32_t>(lists_.size()))
-        .first->second;
-  };
-  const auto [entry, is_new] = tables_.try_emplace(
-      {BitWidth(type), list(from), list(to), Units(weight * 1e-6)}, 0);
-  if (!is_new) return entry->second;
-  CostTable table;
-  table.rows = static_cast<int32_t>(from.size());
-  table.columns = static_cast<int32_t>(to.size());
-  table.cells.reserve(from.size() * to.size());
-  const std::vector<int32_t> wanted = NumbersOf(to);
-  for (const int32_t number : NumbersOf(from)) {
-    for (const int32_t other : wanted) {
-      table.cells.push_back(
-          Units(resharder_.Price(type, number, other) * weight));
-    }
-  }
-  return entry->second = problem_.AddTable(std::move(table));
-}
-
 void MeshProblem::AddCopies() {
   copy_of_.assign(model_.values.size(), -1);
   std::vector<std::vector<int32_t>> uses(model_.values.size());
@@ -362,15 +321,14 @@ void MeshProblem::AddCopies() {
     CostTable table;
     table.rows = static_cast<int32_t>(made.size());
     table.columns = static_cast<int32_t>(2 * count);
-    const std::vector<int32_t> wanted = NumbersOf(forms);
-    for (const int32_t number : NumbersOf(made)) {
-      for (const int32_t other : wanted) {
-        table.cells.push_back(number == other ? 0 : kInfiniteCost);
+    const std::vector<int32_t> numbers = reshards_.NumbersOf(forms);
+    for (const ShardingId one : made) {
+      for (const ShardingId other : forms) {
+        table.cells.push_back(one == other ? 0 : kInfiniteCost);
       }
-      for (const int32_t other : wanted) {
-        table.cells.push_back(
-            Units(resharder_.Price(value.shape->element_type, number, other) *
-                  model_.weights[value.group]));
+      for (const double each :
+           reshards_.SecondsFrom(value, one, forms, numbers)) {
+        table.cells.push_back(UnitsOf(each * model_.weights[value.group]));
       }
     }
     problem_.edges.push_back(
@@ -392,25 +350,23 @@ void MeshProblem::AddUses() {
     if (copy >= 0) {
       problem_.edges.push_back(
           {copy, use.user,
-           MoveTable(value.shape->element_type, copies_[copy].forms, wanted,
-                     use.weight)});
+           reshards_.TableOf(value, copies_[copy].forms, wanted, use.weight)});
       continue;
     }
     const std::vector<ShardingId> made = Results(use.value);
     if (value.group != use.user) {
       problem_.edges.push_back(
           {value.group, use.user,
-           MoveTable(value.shape->element_type, made, wanted, use.weight)});
+           reshards_.TableOf(value, made, wanted, use.weight)});
       continue;
     }
     // Edges between equivalent ops (consecutive layers) become a cost of their
     // common choice.
     for (size_t i = 0; i < made.size(); ++i) {
       int64_t& cost = problem_.nodes[use.user].costs[i];
-      cost = AddCosts(cost,
-                      Units(resharder_.Price(value.shape->element_type,
-                                             pool_[made[i]], pool_[wanted[i]]) *
-                            use.weight));
+      cost = AddCosts(
+          cost,
+          UnitsOf(reshards_.Seconds(value, made[i], wanted[i]) * use.weight));
     }
   }
 }

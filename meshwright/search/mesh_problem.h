@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -19,8 +18,10 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/pool.h"
 #include "meshwright/reshard/reshard.h"
+#include "meshwright/search/cost_units.h"
 #include "meshwright/search/mesh_task.h"
 #include "meshwright/search/options.h"
+#include "meshwright/search/reshard_tables.h"
 #include "meshwright/search/step_model.h"
 #include "meshwright/search/step_time.h"
 #include "meshwright/solve/problem.h"
@@ -28,12 +29,6 @@
 namespace meshwright {
 
 struct LocalWork;
-
-// Costs of problems are integers in this unit.
-inline constexpr double kUnitsPerSecond = 1e12;
-inline double SecondsOfUnits(int64_t units) {
-  return static_cast<double>(units) / kUnitsPerSecond;
-}
 
 // Bounds the memory of a problem at each of its `points` memory points. Small
 // contributions are subtracted from the limit once instead of being tracked.
@@ -50,6 +45,8 @@ class MeshProblem {
   MeshProblem(const StepModel& model, const MeshTask& task,
               Resharder& resharder, const OneAxisFree* only = nullptr,
               Parts parts = Parts::kAll);
+  MeshProblem(const MeshProblem&) = delete;
+  MeshProblem& operator=(const MeshProblem&) = delete;
 
   const Problem& problem() const { return problem_; }
   const ShardingPool& pool() const { return pool_; }
@@ -120,12 +117,6 @@ class MeshProblem {
   void AddUsage(const std::vector<float>& alive,
                 const std::vector<double>& bytes, ProblemNode& node) const;
   void AddWorkspace(GroupId group, ProblemNode& node) const;
-  // As the resharder numbers them.
-  std::vector<int32_t> NumbersOf(const std::vector<ShardingId>& forms) const;
-  // The cost table of resharding from each of `from` to each of `to`, times
-  // `weight`.
-  int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,
-                    const std::vector<ShardingId>& to, double weight);
   int32_t AsMade(const Copy& copy, absl::Span<const int32_t> chosen) const;
   std::vector<Sharing> SharingOf(absl::Span<const int32_t> chosen) const;
   std::vector<ShardingId> Results(GroupValueId value) const;
@@ -139,13 +130,11 @@ class MeshProblem {
   Resharder& resharder_;
   Problem problem_;
   ShardingPool pool_;
+  ReshardTables reshards_;
   std::vector<std::vector<Option>> options_;  // By group.
   std::vector<GroupId> impossible_;
   std::vector<int32_t> copy_of_;    // By value: its node, or -1.
   std::map<int32_t, Copy> copies_;  // By node.
-  // Key: bits of an element, ids of the lists of forms, and the weight.
-  std::map<std::tuple<int64_t, int32_t, int32_t, int64_t>, int32_t> tables_;
-  std::map<std::vector<ShardingId>, int32_t> lists_;
 };
 
 }  // namespace meshwright

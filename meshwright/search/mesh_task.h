@@ -36,6 +36,9 @@ struct MeshTask {
   // Rates of computing. Not null.
   const Rates* rates = nullptr;
   Objective objective = Objective::kTime;
+  // Whether all-reduces that programs can combine share their latency
+  // (reshard_tables.h); else each has its own.
+  bool joint_reductions = true;
   // Memoised reshard paths of this mesh at these prices, added to; null: start
   // without any.
   std::shared_ptr<ReshardPathCache> ways;
@@ -56,6 +59,11 @@ struct MeshTask {
   std::optional<double> warm_start_seconds;
   int32_t first_axis = 0;  // The axis that SketchMesh solves for first.
 
+  // The part of a latency that an array which is reduced together with others
+  // takes.
+  double FurtherArray() const {
+    return joint_reductions ? rates->further_array.value : 1;
+  }
   // What a second of computing counts.
   double ComputingWeight() const {
     return objective == Objective::kTime ? 1 : policy.computing_beside_volume;

@@ -11,6 +11,7 @@
 #include "meshwright/partition/candidates.h"
 #include "meshwright/partition/pinned_rules.h"
 #include "meshwright/partition/tensor_pins.h"
+#include "meshwright/search/joint_reductions.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
@@ -117,6 +118,7 @@ class Modeller {
       AddPair(GroupOf(parameter), GroupOf(output));
     }
     FindValues();
+    FindLatencyShares();
     FindUses();
     FindKinds();
     FindPending();
@@ -151,6 +153,19 @@ class Modeller {
              .result = r,
              .shape = graph_.values[op.first_result + r].shape});
       }
+    }
+  }
+
+  void FindLatencyShares() {
+    const std::vector<double> joint = JointReductions(graph_, model_.rules);
+    for (GroupValue& value : model_.values) {
+      const auto& members = model_.groups.members[value.group];
+      value.latency_share = 0;
+      for (const OpId op : members) {
+        value.latency_share +=
+            1 / joint[graph_.ops[op].first_result + value.result];
+      }
+      value.latency_share /= static_cast<double>(members.size());
     }
   }
 

@@ -32,6 +32,9 @@ struct GroupValue {
   const Shape* shape = nullptr;
   // Materialised in memory; others are fused into their users.
   bool is_stored = false;
+  // The share of a latency that its all-reduce takes if all that programs can
+  // combine with it are: 1 if it is alone. The mean of the members.
+  double latency_share = 1;
   // By memory point: of how many members the value is alive; and how many of
   // its resharded copies, shared by all users, would be.
   std::vector<float> alive;

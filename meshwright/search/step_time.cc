@@ -154,6 +154,25 @@ class StepClock {
         }
       }
     }
+    Fill(found, scope);
+  }
+
+  // Those that loops carry on to their next iteration.
+  void CombineBack(const Loop& loop, Scope& scope) {
+    std::vector<std::pair<Move, int32_t>> found;
+    for (const OpId op : loop.carries) {
+      if (!graph_.ops[op].live) continue;
+      const std::optional<Move> move = MoveOf(op, 1);
+      if (!move.has_value() || AllReduceOf(*move) == nullptr) continue;
+      const std::pair<Move, int32_t> one(*move, 0);
+      if (std::ranges::find(found, one) == found.end()) found.push_back(one);
+    }
+    std::ranges::reverse(found);
+    Fill(found, scope);
+  }
+
+  // Fills buckets with all-reduces, given last first.
+  void Fill(const std::vector<std::pair<Move, int32_t>>& found, Scope& scope) {
     using Key = std::tuple<int32_t, ElementType, uint32_t>;
     std::map<Key, int32_t> open;
     for (size_t i = found.size(); i-- > 0;) {
@@ -292,6 +311,7 @@ class StepClock {
     DeviceClock body = Simulate(loop.body, runs);
     // The next value of a carry in another sharding than the loop carries.
     Scope back{runs, DeviceClock(rates_)};
+    CombineBack(loop, back);
     for (const OpId op : loop.carries) {
       if (graph_.ops[op].live) ReadyAt(op, 1, back);
     }
