@@ -21,7 +21,7 @@ from _machine import describe
 
 ROOT = Path(__file__).resolve().parents[1]
 RATIO_BAR, DISPATCH_BAR = 1.02, 300e-6
-SHAPE = {"layers": 2, "width": 256, "heads": 4, "vocab": 2048, "seq": 128, "batch": 16}
+SHAPE = {"layers": 2, "width": 256, "heads": 4, "vocab": 2048, "seq": 128, "batch": 24}
 
 
 class Server:

@@ -37,10 +37,10 @@ ExitStatus ExitStatus::FromWait(int status) {
 
 std::string ExitStatus::ToString() const {
   if (signal != 0) {
-    return absl::StrCat(
-        "killed by signal ", signal, SignalName(signal),
-        signal == SIGKILL ? ", as the system does when memory is exhausted"
-                          : "");
+    return absl::StrCat("killed by signal ", signal, SignalName(signal),
+                        signal == SIGKILL
+                            ? ", as the system does when memory is exhausted"
+                            : "");
   }
   return absl::StrCat("exit code ", code,
                       code > 128 ? SignalName(code - 128) : "");
