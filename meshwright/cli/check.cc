@@ -20,6 +20,7 @@
 #include "meshwright/cli/report_peak.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
+#include "meshwright/engine/xnn_fusions.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/microbatch/micro_batch_loop.h"
 #include "meshwright/partition/islands_only.h"
@@ -143,6 +144,22 @@ absl::StatusOr<WholeStep> RunWhole(const Module& module, const Mesh& mesh,
   return whole;
 }
 
+// The step on one device by other kernels of the compiler, which add up in
+// another order.
+OtherOrder OtherKernels(const Module& module, const WholeStep& whole,
+                        Client* client) {
+  if (whole.devices.has_value()) return nullptr;
+  return [&module, client]() -> absl::StatusOr<std::unique_ptr<Runner>> {
+    OptionMap overrides;
+    if (client->platform_name() == "cpu") {
+      overrides[kXnnFusionType] = std::string("LIBRARY_FUSION_TYPE_INVALID");
+    } else {
+      overrides["xla_gpu_enable_triton_gemm"] = false;
+    }
+    return MakeLocalRunner(module, client, std::move(overrides));
+  };
+}
+
 // The check of a pipeline.
 absl::Status RunStaged(Module& module, const CheckOptions& options,
                        const CommandLine& line, StagedModule staged) {
@@ -164,16 +181,18 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
                                     module, {.count = staged.step.micro_batches,
                                              .allow_inexact = true}));
   }
-  MW_ASSIGN_OR_RETURN(const WholeStep whole,
-                      RunWhole(looped.has_value() ? *looped : module,
-                               staged.layout.meshes[0], client.get()));
+  const Module& reference = looped.has_value() ? *looped : module;
+  MW_ASSIGN_OR_RETURN(
+      const WholeStep whole,
+      RunWhole(reference, staged.layout.meshes[0], client.get()));
   progress.Advance("compiling the stages");
   MW_ASSIGN_OR_RETURN(const auto runner,
                       MakeRunner(module, staged, client.get()));
   progress.Advance();
-  MW_ASSIGN_OR_RETURN(const RunComparison compared,
-                      RunAndCompare(looped.has_value() ? *looped : module,
-                                    *whole.runner, *runner, options, progress));
+  MW_ASSIGN_OR_RETURN(
+      const RunComparison compared,
+      RunAndCompare(reference, *whole.runner, *runner, options, progress,
+                    OtherKernels(reference, whole, client.get())));
   const StagedStep& step = staged.step;
   if (options.json) {
     Json collectives = Json::array();
@@ -253,7 +272,8 @@ absl::Status RunCheck(const CommandLine& line) {
   progress.Advance();
   MW_ASSIGN_OR_RETURN(
       const RunComparison compared,
-      RunAndCompare(module, *whole.runner, *runner, options, progress));
+      RunAndCompare(module, *whole.runner, *runner, options, progress,
+                    OtherKernels(module, whole, client.get())));
   MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
                       runner->executor()->executables()[0]->Memory());

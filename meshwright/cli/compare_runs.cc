@@ -89,20 +89,16 @@ absl::Status Fill(const Module& module, const ComparisonOptions& options,
                           });
 }
 
-// Runs steps from inputs that are changed in the last bit of the precision of
-// the computation.
+// Runs steps that give something else only by rounding.
 absl::Status AddNoise(const Module& module, const std::vector<Tensor>& want,
-                      const ComparisonOptions& options, int nudge,
-                      Runner& whole, Progress& progress,
-                      std::vector<TensorError>& errors) {
-  const ElementType computed_in = ComputedIn(module);
-  MW_RETURN_IF_ERROR(Fill(module, options, whole, [&](Tensor& tensor) {
-    Nudge(options.seed + static_cast<uint64_t>(nudge), tensor, computed_in);
-  }));
+                      const ComparisonOptions& options,
+                      const std::function<void(Tensor&)>& change, Runner& whole,
+                      Progress& progress, std::vector<TensorError>& errors) {
+  MW_RETURN_IF_ERROR(Fill(module, options, whole, change));
   MW_RETURN_IF_ERROR(RunSteps(whole, options.steps, progress).status());
-  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> nudged, whole.ReadOutputs());
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> changed, whole.ReadOutputs());
   for (size_t i = 0; i < want.size(); ++i) {
-    errors[i].AddNoise(want[i], nudged[i]);
+    errors[i].AddNoise(want[i], changed[i]);
   }
   return absl::OkStatus();
 }
@@ -205,7 +201,8 @@ std::string RunComparison::ToString(const ComparisonOptions& options,
   if (found == ErrorVerdict::kRounding && !most->beyond.empty()) {
     absl::StrAppend(&text,
                     "  more than the tolerance, but not more than last-bit "
-                    "changes of the inputs make on one device\n");
+                    "changes of the inputs or sums in another order make on "
+                    "one device\n");
   }
   const auto first = std::ranges::find_if(tensors, [](const auto& one) {
     return one.verdict() == ErrorVerdict::kUnclear;
@@ -248,7 +245,8 @@ int64_t ComparedSteps(const ComparisonOptions& options) {
 absl::StatusOr<RunComparison> RunAndCompare(const Module& module, Runner& whole,
                                             Runner& parts,
                                             const ComparisonOptions& options,
-                                            Progress& progress) {
+                                            Progress& progress,
+                                            const OtherOrder& other) {
   RunComparison result;
   const auto as_it_is = [](Tensor&) {};
   MW_RETURN_IF_ERROR(Fill(module, options, whole, as_it_is));
@@ -265,8 +263,18 @@ absl::StatusOr<RunComparison> RunAndCompare(const Module& module, Runner& whole,
   }
   for (int nudge = 0; nudge == 0 || (nudge < kNudges && !result.ok());
        ++nudge) {
-    MW_RETURN_IF_ERROR(AddNoise(module, want, options, nudge, whole, progress,
-                                result.tensors));
+    const auto last_bits = [&](Tensor& tensor) {
+      Nudge(options.seed + static_cast<uint64_t>(nudge), tensor, computed_in);
+    };
+    MW_RETURN_IF_ERROR(AddNoise(module, want, options, last_bits, whole,
+                                progress, result.tensors));
+  }
+  if (other != nullptr && result.verdict() == ErrorVerdict::kWrong) {
+    const auto runner = other();
+    if (runner.ok()) {
+      MW_RETURN_IF_ERROR(AddNoise(module, want, options, as_it_is, **runner,
+                                  progress, result.tensors));
+    }
   }
   const Instruction* drawn = DrawnWithoutKey(module);
   if (drawn != nullptr) {

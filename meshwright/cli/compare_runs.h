@@ -5,6 +5,8 @@
 #define MESHWRIGHT_CLI_COMPARE_RUNS_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -56,11 +58,17 @@ struct RunComparison {
 // How many steps RunAndCompare reports to `progress`.
 int64_t ComparedSteps(const ComparisonOptions& options);
 
+// Makes a runner of the whole step, compiled so that it adds up in another
+// order. Without one, or if it fails, nudged inputs are all that tells noise.
+using OtherOrder = std::function<absl::StatusOr<std::unique_ptr<Runner>>()>;
+
 // `module` is what `whole` runs; `parts` has the same parameters and outputs.
+// `other` is called if nudged inputs do not explain a difference.
 absl::StatusOr<RunComparison> RunAndCompare(const Module& module, Runner& whole,
                                             Runner& parts,
                                             const ComparisonOptions& options,
-                                            Progress& progress);
+                                            Progress& progress,
+                                            const OtherOrder& other = nullptr);
 
 }  // namespace meshwright
 

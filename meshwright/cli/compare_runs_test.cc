@@ -107,6 +107,29 @@ TEST(RunAndCompare, CallsRoundingWhatNudgedInputsMakeToo) {
       ErrorVerdict::kWrong);
 }
 
+TEST(RunAndCompare, CallsRoundingWhatAnotherOrderMakesToo) {
+  // Off by some percent of an update, which no last bit explains.
+  const Module module = Read(kCancels);
+  const Module other =
+      Read(absl::StrReplaceAll(kCancels, {{"(0.001)", "(0.00102)"}}));
+  const Module wrong =
+      Read(absl::StrReplaceAll(kCancels, {{"(0.001)", "(0.00101)"}}));
+  const auto whole = MakeRunner(module, SharedClient());
+  const auto parts = MakeRunner(wrong, SharedClient());
+  ASSERT_TRUE(whole.ok() && parts.ok());
+  Progress progress("checking", 9);
+  int asked = 0;
+  const auto compared =
+      RunAndCompare(module, **whole, **parts, {.steps = 1}, progress,
+                    [&]() -> absl::StatusOr<std::unique_ptr<Runner>> {
+                      ++asked;
+                      return MakeRunner(other, SharedClient());
+                    });
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(compared->verdict(), ErrorVerdict::kRounding);
+}
+
 TEST(RunAndCompare, SeesMistakesAboveTheNoise) {
   // Some percent of an update, here forgotten or counted twice.
   for (const char* wrong : {"constant(0.00098)", "constant(0.002)"}) {
