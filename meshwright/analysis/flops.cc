@@ -10,9 +10,8 @@
 #include "meshwright/hlo/scaled_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/fused_attention.h"
-#include "meshwright/rules/grouped_gemm.h"
+#include "meshwright/rules/gemm_calls.h"
 #include "meshwright/rules/island.h"
-#include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/recorded_flops.h"
 
 namespace meshwright {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace meshwright {
 namespace {
@@ -35,6 +37,14 @@ struct FaultFinder {
   }
 };
 
+std::string Named(char one) {
+  if (one == '\n') return "the line ends";
+  if (absl::ascii_isgraph(static_cast<unsigned char>(one))) {
+    return absl::StrCat("'", std::string(1, one), "'");
+  }
+  return absl::StrFormat("byte 0x%02x", static_cast<unsigned char>(one));
+}
+
 }  // namespace
 
 std::string NotJson(absl::string_view text) {
@@ -50,8 +60,7 @@ std::string NotJson(absl::string_view text) {
       line_end == absl::string_view::npos ? 0 : line_end + 1;
   return absl::StrCat("is not valid JSON from line ",
                       1 + std::count(before.begin(), before.end(), '\n'),
-                      ", column ", at - line_start + 1, ": '",
-                      text.substr(at, 1), "'");
+                      ", column ", at - line_start + 1, ": ", Named(text[at]));
 }
 
 }  // namespace meshwright

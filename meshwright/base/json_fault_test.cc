@@ -14,6 +14,10 @@ TEST(NotJson, SaysWhereItStops) {
             "is not valid JSON from line 1, column 2: '''");
   EXPECT_EQ(NotJson("{\"a\": True}"),
             "is not valid JSON from line 1, column 7: 'T'");
+  EXPECT_EQ(NotJson("{\"a\": \"b\n\"}"),
+            "is not valid JSON from line 1, column 9: the line ends");
+  EXPECT_EQ(NotJson("{\xc3\xa9: 1}"),
+            "is not valid JSON from line 1, column 2: byte 0xc3");
   EXPECT_EQ(NotJson("{\"a\": {"), "is not valid JSON: it ends too early");
   EXPECT_EQ(NotJson(""), "is not valid JSON: it ends too early");
 }

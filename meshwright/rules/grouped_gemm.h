@@ -21,11 +21,6 @@
 
 namespace meshwright {
 
-bool IsGroupedGemm(const Instruction& instruction);
-
-// 0 for another instruction, or one in an unknown form.
-double GroupedGemmFlops(const Instruction& instruction);
-
 // nullopt for other forms: what is quantized by group has no dimensions.
 std::optional<Rule> GroupedGemmFactors(const Instruction& instruction);
 

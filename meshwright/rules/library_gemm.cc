@@ -1,94 +1,26 @@
 #include "meshwright/rules/library_gemm.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/gemm_calls.h"
 #include "meshwright/rules/local_index.h"
 
 namespace meshwright {
 namespace {
 
 // Operands.
-constexpr int32_t kLhs = 0;
 constexpr int32_t kLhsScale = 1;
-constexpr int32_t kRhs = 2;
 constexpr int32_t kRhsScale = 3;
 constexpr int32_t kBias = 4;
 // Results.
 constexpr size_t kBiasGradient = 1;
 
-// `name = 2 : i64` of the attributes.
-std::optional<int64_t> GemmNumber(const Instruction& instruction,
-                                  absl::string_view name) {
-  const absl::string_view config = instruction.attributes->backend_config;
-  const std::string key = absl::StrCat(name, " = ");
-  const size_t found = config.find(key);
-  if (found == absl::string_view::npos) return std::nullopt;
-  const char* begin = config.data() + found + key.size();
-  int64_t number = 0;
-  const auto read =
-      std::from_chars(begin, config.data() + config.size(), number);
-  if (read.ec != std::errc()) return std::nullopt;
-  return number;
-}
-
-bool GemmFlag(const Instruction& instruction, absl::string_view name) {
-  return absl::StrContains(instruction.attributes->backend_config,
-                           absl::StrCat(name, " = true"));
-}
-
 // Rows and columns in whose multiples blocks of scales are laid out.
 constexpr int64_t kUnit = 128;
-
-// The dimensions of one side.
-struct GemmSide {
-  std::vector<int64_t> sizes;
-  int64_t boundary = 0;
-  bool contracts_first = false;  // What is before the boundary.
-
-  // The last dimension that is contracted, or that is not.
-  int64_t Last(bool contracted) const {
-    return contracted == contracts_first ? boundary - 1 : std::ssize(sizes) - 1;
-  }
-  bool IsLast(int64_t dimension) const {
-    return dimension == boundary - 1 || dimension == std::ssize(sizes) - 1;
-  }
-
-  bool IsContracted(int64_t dimension) const {
-    return (dimension < boundary) == contracts_first;
-  }
-  std::vector<int64_t> Contracted() const {
-    std::vector<int64_t> found;
-    for (int64_t i = 0; i < std::ssize(sizes); ++i) {
-      if (IsContracted(i)) found.push_back(sizes[i]);
-    }
-    return found;
-  }
-};
-
-std::optional<GemmSide> ReadSide(const Instruction& instruction,
-                                 int32_t operand) {
-  const bool is_lhs = operand == kLhs;
-  const std::string name = is_lhs ? "lhs" : "rhs";
-  const std::optional<int64_t> boundary =
-      GemmNumber(instruction, name + "_axis_boundary");
-  const Shape& shape = instruction.operand_shape(operand);
-  if (!boundary.has_value() || !shape.IsArray() || *boundary < 1 ||
-      *boundary >= shape.rank()) {
-    return std::nullopt;
-  }
-  const bool transposed = GemmFlag(instruction, name + "_transposed");
-  return GemmSide{.sizes = shape.dimensions,
-                  .boundary = *boundary,
-                  .contracts_first = transposed == is_lhs};
-}
 
 TensorFactors WholeTensor(const Shape& shape, Rule& rule) {
   TensorFactors tensor;
@@ -219,34 +151,14 @@ Instruction* LocalScales(const LocalOp& op, const GemmSide& side,
 
 }  // namespace
 
-bool IsLibraryGemm(const Instruction& instruction) {
-  const std::string& target = instruction.attributes->custom_call_target;
-  return instruction.opcode == Opcode::kCustomCall &&
-         (target == "te_gemm_ffi" || target == "te_gemm_v2_ffi");
-}
-
-double LibraryGemmFlops(const Instruction& instruction) {
-  if (!IsLibraryGemm(instruction) || instruction.operands.size() <= kRhs) {
-    return 0;
-  }
-  const std::optional<GemmSide> lhs = ReadSide(instruction, kLhs);
-  if (!lhs.has_value()) return 0;
-  double flops = 2;
-  for (const int64_t size : lhs->Contracted()) {
-    flops *= static_cast<double>(size);
-  }
-  const Shape* output = Leaves(instruction.shape)[0];
-  return flops * static_cast<double>(ElementCount(*output));
-}
-
 std::optional<Rule> LibraryGemmFactors(const Instruction& instruction) {
   const std::vector<const Shape*> results = Leaves(instruction.shape);
   if (instruction.operands.size() <= kBias || results.size() < 2 ||
       GemmNumber(instruction, "collective_op").value_or(0) != 0) {
     return std::nullopt;
   }
-  const std::optional<GemmSide> lhs = ReadSide(instruction, kLhs);
-  const std::optional<GemmSide> rhs = ReadSide(instruction, kRhs);
+  const std::optional<GemmSide> lhs = ReadGemmSide(instruction, kGemmLhs);
+  const std::optional<GemmSide> rhs = ReadGemmSide(instruction, kGemmRhs);
   if (!lhs.has_value() || !rhs.has_value()) return std::nullopt;
   const Scales scales = ScalesOf(instruction, *lhs, kLhsScale);
   if (scales == Scales::kUnknown ||
@@ -274,8 +186,8 @@ std::optional<Rule> LibraryGemmFactors(const Instruction& instruction) {
   };
   for (int32_t i = 0; i < std::ssize(instruction.operands); ++i) {
     const Shape& shape = instruction.operand_shape(i);
-    if (i == kLhs || i == kRhs) {
-      rule.operands.push_back(factors.sides[i == kLhs ? 0 : 1]);
+    if (i == kGemmLhs || i == kGemmRhs) {
+      rule.operands.push_back(factors.sides[i == kGemmLhs ? 0 : 1]);
     } else if (i == kBias &&
                shape.dimensions == SizesOf(factors.free[1], rule)) {
       is_plain = false;
@@ -296,8 +208,8 @@ std::optional<Rule> LibraryGemmFactors(const Instruction& instruction) {
 
 LocalValues LocalGemmOperands(const LocalOp& op, LocalBuilder& builder) {
   LocalValues operands = op.operands;
-  for (const int32_t side : {kLhs, kRhs}) {
-    const std::optional<GemmSide> read = ReadSide(op.instruction, side);
+  for (const int32_t side : {kGemmLhs, kGemmRhs}) {
+    const std::optional<GemmSide> read = ReadGemmSide(op.instruction, side);
     const Scales scales = ScalesOf(op.instruction, *read, side + 1);
     if (scales == Scales::kTensor) continue;
     operands[side + 1] = LocalScales(op, *read, side, scales, builder);

@@ -18,11 +18,6 @@
 
 namespace meshwright {
 
-bool IsLibraryGemm(const Instruction& instruction);
-
-// 0 for another instruction, or one in an unknown form.
-double LibraryGemmFlops(const Instruction& instruction);
-
 // The rule of a dot; but contracted dimensions must not be split if something
 // is added to the sum or applied to it. Scales by block (MXFP8, NVFP4) are
 // whole, and the dimensions that they lie in are split in multiples of 128.

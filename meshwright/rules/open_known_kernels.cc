@@ -7,6 +7,7 @@
 #include "meshwright/rules/call_table.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/gemm_calls.h"
 #include "meshwright/rules/grouped_gemm.h"
 #include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/rule_text.h"

@@ -127,7 +127,10 @@ def test_bits_are_equal_however_arrays_are_split(started):
 def test_a_worker_that_is_killed_meanwhile_is_named(started, what):
     address, workers = started
     step = meshwright.parallelize(
-        lambda state, x: (state, x.sum()), cluster=address, mesh={"data": 2}
+        lambda state, x: (state, x.sum()),
+        cluster=address,
+        mesh={"data": 2},
+        strategy="zero3",
     )
     given = np.ones((1024, 1024), np.float32)
     state, out = step(step.put(given), given)

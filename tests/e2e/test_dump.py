@@ -35,12 +35,13 @@ def test_whole_step(cli, testdata, tmp_path):
     named = ("enumerate", "sketch", "prune", "refine", "lower", "choose", "prove")
     assert all(phases[name] >= 0 for name in named)
     assert phases["sketch"] > 0
-    # The problem's optimum is a sum of ops and moves. The plan's figure is simulated as a
-    # program runs: without what is hidden, and with what waits for the host.
+    # The problem's optimum is a sum of ops and moves, whose reductions share a latency. The
+    # plan's figure is simulated as a program runs: without what is hidden, and with what
+    # waits for the host.
     solved = cli.json("solve", folder / "problem.json")
     assert solved["proved_optimal"] and plan["bound"]["gap"] == 0
     seconds = plan["predicted"]["search_seconds"]
-    assert 0.4 * seconds < solved["cost"] / UNITS_PER_SECOND < 1.1 * seconds
+    assert 0.2 * seconds < solved["cost"] / UNITS_PER_SECOND < 1.1 * seconds
     program = cli.json("inspect", folder / "program.hlo")
     assert program["instructions"] > 0
 

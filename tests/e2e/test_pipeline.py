@@ -52,7 +52,7 @@ def test_mistakes(cli, mlp, testdata, stages_file):
     assert "stage" in refuses("--stages", 900, "--micro-batches", 2)
     assert "5 micro-batches" in refuses("--stages", 2, "--micro-batches", 5)
     assert "nowhere.json" in refuses("--stages", "nowhere.json")
-    assert "not JSON" in refuses("--stages", stages_file("{"))
+    assert "not valid JSON" in refuses("--stages", stages_file("{"))
     assert '"stages"' in refuses("--stages", stages_file({}))
     names = stages_file({"stages": [["nothing"], ["*"]]})
     assert '"nothing"' in refuses("--stages", names)
