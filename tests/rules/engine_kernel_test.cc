@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/rules/gemm_calls.h"
 #include "meshwright/rules/grouped_gemm.h"
 #include "meshwright/rules/library_gemm.h"
 #include "tests/rules/lowered.h"
