@@ -1,13 +1,11 @@
 #include <cstdint>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "meshwright/expand/expansions.h"
+#include "meshwright/expand/row_major.h"
 
 namespace meshwright {
 namespace {
-
-constexpr char kTarget[] = "LayoutConstraint";
 
 // From as many elements on XLA makes rows of what is reduced.
 constexpr int64_t kRow = 32;
@@ -18,8 +16,8 @@ bool ReducesOuterDimensions(const Instruction& instruction) {
   if (instruction.opcode != Opcode::kReduce ||
       instruction.operands.size() != 2 ||
       instruction.operands[0]->opcode == Opcode::kParameter ||
-      instruction.operands[0]->attributes->custom_call_target == kTarget) {
-    return false;
+      IsKeptRowMajor(*instruction.operands[0])) {
+    return false;  // The operand has a layout already.
   }
   const Shape& operand = instruction.operand_shape(0);
   int64_t reduced = 1;
@@ -40,22 +38,9 @@ bool ReducesOuterDimensions(const Instruction& instruction) {
 
 absl::StatusOr<Instruction*> ExpandOuterReduction(
     const Instruction& instruction, LocalBuilder& builder) {
-  Instruction* value = instruction.operands[0];
-  Shape shape =
-      Shape::Array(value->shape.element_type, value->shape.dimensions);
-  shape.layout.emplace();
-  for (int64_t i = shape.rank(); i-- > 0;) {
-    shape.layout->minor_to_major.push_back(i);
-  }
-  Attributes attributes;
-  attributes.custom_call_target = kTarget;
-  attributes.custom_call_api_version = 1;
-  attributes.constrain_layout = true;
-  attributes.operand_shapes_with_layout = {shape};
-  Instruction* held = builder.Add(Opcode::kCustomCall, std::move(shape),
-                                  {value}, std::move(attributes));
   return builder.Clone(instruction, instruction.shape,
-                       {held, instruction.operands[1]});
+                       {KeepRowMajor(instruction.operands[0], builder),
+                        instruction.operands[1]});
 }
 
 }  // namespace meshwright
